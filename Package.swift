@@ -183,7 +183,7 @@ let package = Package(
     .testTarget(
       name: "DependenciesTests", dependencies: ["Dependencies", "DependenciesTestSupport"], swiftSettings: strict),
     .testTarget(
-      name: "MeshCoreTests", dependencies: ["MeshCore", "MeshCrypto"], exclude: ["Vectors"],
+      name: "MeshCoreTests", dependencies: ["MeshCore", "MeshCrypto", "MeshTesting"], exclude: ["Vectors"],
       swiftSettings: strict),
     .testTarget(
       name: "MeshCryptoTests", dependencies: ["MeshCore", "MeshCrypto"], exclude: ["noise_peer.py"],

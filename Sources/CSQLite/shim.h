@@ -1,5 +1,9 @@
+#include <fcntl.h>
+#include <linux/stat.h>
 #include <malloc.h>
 #include <sqlite3.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include "disk.h"
 #include "wal.h"
 #include "pause.h"
@@ -19,6 +23,15 @@ static inline int mesh_sqlite3_set_memory_statistics(int on) {
 
 // Gives the system the pages that the allocator keeps. The module of the C library does not show it.
 static inline void mesh_trim_memory(void) { malloc_trim(0); }
+
+// When the file at the path was created, in nanoseconds since 1970. 0 if the file system doesn't keep it. The module of
+// the C library does not show `statx`.
+static inline long long mesh_birth_time(const char *path) {
+  struct statx found;
+  if (syscall(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &found) != 0) return 0;
+  if (!(found.stx_mask & STATX_BTIME)) return 0;
+  return found.stx_btime.tv_sec * 1000000000LL + found.stx_btime.tv_nsec;
+}
 
 // Reads the first `count` bytes of the main database file (zeros beyond its end) through SQLite's own descriptor, and
 // its length. Another descriptor must not be opened: closing it would drop the process's POSIX locks. The structs of a

@@ -14,6 +14,8 @@ public struct QuotaReport: Codable, Hashable, Sendable {
     case names
     /// Bytes of change sets that wait to be merged, in all shares.
     case waitingBytes
+    /// Policies of columns that an owner of shares has set.
+    case policies
 
     package var words: String {
       switch self {
@@ -22,6 +24,7 @@ public struct QuotaReport: Codable, Hashable, Sendable {
       case .controlBytes: "bytes of control records"
       case .names: "names of tables and columns"
       case .waitingBytes: "bytes of change sets that wait"
+      case .policies: "policies of columns"
       }
     }
   }

@@ -205,7 +205,20 @@ public struct PeerReport: Codable, Hashable, Sendable {
     /// Change sets that this node has and the other device is missing.
     public var there: Int
 
+    /// The bound on each number. Other devices choose the numbers of their change sets. With this bound, sums over all
+    /// devices and zones stay in range.
+    private static let most: UInt64 = 1 << 40
+
     package init(here: Int, there: Int) { (self.here, self.there) = (here, there) }
+
+    package init(counted here: UInt64, there: UInt64) {
+      self.init(here: Int(min(here, Self.most)), there: Int(min(there, Self.most)))
+    }
+
+    package static func += (left: inout Behind, right: Behind) {
+      left.here += right.here
+      left.there += right.there
+    }
   }
 
   package init(

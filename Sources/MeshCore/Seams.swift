@@ -24,6 +24,8 @@ public protocol Cryptography: Sendable {
   /// Verifies an Ed25519 signature with libsodium's strictness. `signature` has 64 bytes and `key` has 32. Returns
   /// false for any other length.
   func verify(_ signature: [UInt8], of message: [UInt8], by key: [UInt8]) -> Bool
+  /// Verifies several signatures, in parallel if there are enough cores. Returns a result for each.
+  func verify(_ messages: [SignedMessage]) -> [Bool]
   /// Encrypts with XChaCha20-Poly1305 (IETF), a 32-byte key and a 24-byte nonce. Returns ciphertext ‖ 16-byte tag.
   func encrypt(_ plaintext: [UInt8], key: [UInt8], nonce: [UInt8], associated: [UInt8]) -> [UInt8]
   /// Returns the plaintext, or nil if the tag doesn't match.
@@ -57,6 +59,22 @@ extension Cryptography {
 
   public func hashes(_ messages: [[UInt8]], count: Int, key: [UInt8]) -> [[UInt8]] {
     messages.map { hash($0, count: count, key: key) }
+  }
+
+  public func verify(_ messages: [SignedMessage]) -> [Bool] {
+    messages.map { verify($0.signature, of: $0.message, by: $0.key) }
+  }
+}
+
+/// A message with the Ed25519 signature that it claims to have.
+public struct SignedMessage: Sendable {
+  public let signature: [UInt8]
+  public let message: [UInt8]
+  /// The public key of the signer.
+  public let key: [UInt8]
+
+  public init(_ message: [UInt8], signature: [UInt8], key: [UInt8]) {
+    (self.message, self.signature, self.key) = (message, signature, key)
   }
 }
 

@@ -31,22 +31,31 @@ public struct Sodium: Cryptography, Randomness {
   }
 
   public func hashes(_ messages: [[UInt8]], count: Int, key: [UInt8]) -> [[UInt8]] {
-    guard messages.count > 1 else { return messages.map { hash($0, count: count, key: key) } }
-    var hashes = [[UInt8]](repeating: [], count: messages.count)
-    hashes.withUnsafeMutableBufferPointer { hashes in
+    Self.parallel(messages, repeating: []) { Blake2b.hash($0, count: count, key: key) }
+  }
+
+  /// Returns the results of a function for several elements, computed on all cores.
+  private static func parallel<Element: Sendable, Result: Sendable>(
+    _ elements: [Element], repeating empty: Result, _ function: @Sendable (Element) -> Result
+  ) -> [Result] {
+    guard elements.count > 1 else { return elements.map(function) }
+    var results = [Result](repeating: empty, count: elements.count)
+    results.withUnsafeMutableBufferPointer { results in
       // Each iteration writes its own element.
-      nonisolated(unsafe) let hashes = hashes
-      DispatchQueue.concurrentPerform(iterations: messages.count) { index in
-        hashes[index] = Blake2b.hash(messages[index], count: count, key: key)
-      }
+      nonisolated(unsafe) let results = results
+      DispatchQueue.concurrentPerform(iterations: elements.count) { results[$0] = function(elements[$0]) }
     }
-    return hashes
+    return results
   }
 
   public func hash128(_ message: UnsafeRawBufferPointer) -> (UInt64, UInt64) { Blake2b.hash128(message) }
 
   public func verify(_ signature: [UInt8], of message: [UInt8], by key: [UInt8]) -> Bool {
     Ed25519.verify(signature, of: message, by: key)
+  }
+
+  public func verify(_ messages: [SignedMessage]) -> [Bool] {
+    Self.parallel(messages, repeating: false) { Ed25519.verify($0.signature, of: $0.message, by: $0.key) }
   }
 
   public func sign(_ message: [UInt8], seed: [UInt8]) -> [UInt8] { Ed25519(seed: seed).sign(message) }

@@ -37,6 +37,8 @@ extension Part {
   var due: WorkQueue { context.due }
   var incidents: Incidents { context.incidents }
 
+  var probe: BranchProbe? { incidents.probe }
+
   var account: AccountState { book.account }
   var accounts: Accounts { book.accounts }
   /// This device's certificate, or nil if the account doesn't count it among its devices.

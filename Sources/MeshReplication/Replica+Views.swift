@@ -56,6 +56,8 @@ extension Replica {
     public var address: String
     public var role: SessionBinding.Role
     public var zones: [ZoneID]
+    /// The number of new change sets that it has sent in this session.
+    public var received: UInt64
     /// The vectors that the peer last said it has merged.
     public var merged: [ZoneID: VersionVector]
     /// The vectors that it has acknowledged with its signature.
@@ -162,9 +164,9 @@ extension Replica {
       guard session.conversation.isOpen, let peer = session.peer else { return nil }
       return PeerView(
         link: link, device: peer.device, account: peer.account, name: peer.request.name, address: session.info.address,
-        role: session.info.role, zones: session.conversation.commonZones, merged: session.progress.merged,
-        acknowledged: session.progress.acknowledged, backlogs: session.progress.backlogs,
-        digests: session.progress.digests)
+        role: session.info.role, zones: session.conversation.commonZones, received: session.progress.received,
+        merged: session.progress.merged, acknowledged: session.progress.acknowledged,
+        backlogs: session.progress.backlogs, digests: session.progress.digests)
     }
   }
 

@@ -47,6 +47,12 @@ public final class Replica: Part {
   public let devices: DeviceAdmission
   public let admission: ShareAdmission
 
+  /// Notes the rare branches that the replica takes.
+  public var probe: BranchProbe? {
+    get { incidents.probe }
+    set { incidents.probe = newValue }
+  }
+
   /// True if the home knows its place. This stays false until the node runs, because a command that only looks at the
   /// home must leave the notice to the node.
   private var hasSettled = false
@@ -275,6 +281,7 @@ public final class Replica: Part {
 
     case .schemaRules(let tables): schema.learn(link, tables)
     case .columnPolicies(let tables): schema.learn(link, tables)
+    case .ownerPolicies(let owner, let tables): try schema.learn(link, tables, of: owner, now: now)
     case .schema(let tables): try schema.learn(link, tables, now: now)
 
     case .changeSets(let zone, let changeSets): try intake.learn(link, zone, changeSets, now: now)

@@ -1,8 +1,10 @@
 import CSQLite
 import Foundation
 
-/// Measures a device that was away while another one made many small change sets: from the first one that it stores
-/// until all are merged, compared with inserting their bytes and updating the same rows in one transaction.
+/// Measures a device that was away while another one made many small change sets.
+///
+/// The time runs from the first change set that it stores until all are merged. Plain SQLite inserts their bytes and
+/// updates the same rows in one transaction.
 struct CatchUp {
   let workshop: Workshop
   let changeSets: Int

@@ -98,7 +98,7 @@ struct Held: AsyncParsableCommand {
     var columns: [String] = []
     @Option(name: .customLong("value"), parsing: .unconditionalSingleValue, help: "The value of the column before it.")
     var values: [String] = []
-    @Option(help: "What columns keep that you don't name.") var keep = Keep.merged
+    @Option(help: "The value of the columns that you don't name.") var keep = Keep.merged
     @Option(help: "The zone, if several have such a record with the key.") var zone: String?
 
     func validate() throws {
@@ -158,7 +158,7 @@ struct Held: AsyncParsableCommand {
     @OptionGroup var json: JSONFlag
     @Argument(help: "The table.") var table: String
     @Argument(help: .key) var keys: [String]
-    @Option(help: "The zone, where several hold a record with one key.") var zone: String?
+    @Option(help: "The zone, if several have such a record with the key.") var zone: String?
     @Flag(help: "Do not ask.") var yes = false
 
     func run() async throws {

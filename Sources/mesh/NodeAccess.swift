@@ -37,8 +37,7 @@ struct NodeAccess {
     }
   }
 
-  /// Waits until the merged values are in this machine's tables, and until connected devices have sent all their
-  /// changes.
+  /// Waits until the merged values are in this machine's tables, and while connected devices send their changes.
   ///
   /// - Parameter what: The node's work in the meantime, for the person who waits.
   func filled(_ what: String) async throws {
@@ -48,8 +47,9 @@ struct NodeAccess {
       }
     }
     guard !report.complete else { return }
-    Output.note(
-      report.locked.map { printable($0) } ?? "\(what) takes more than 60 s and goes on in the background: mesh wait")
+    let names = report.missing.map { printable($0.name ?? $0.device) }
+    let waits = names.isEmpty ? "" : " and waits for \(Set(names).sorted().joined(separator: ", "))"
+    Output.note(report.locked.map { printable($0) } ?? "\(what) goes on in the background\(waits): mesh wait")
   }
 
   func withNode<Answer>(_ need: Need, _ body: (any NodeControl) async throws -> Answer) async throws -> Answer {

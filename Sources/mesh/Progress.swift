@@ -57,8 +57,11 @@ enum Progress {
   /// Returns how far this machine is with its own tables, for `during`.
   static func filling(_ node: any NodeControl) async -> String? {
     guard let status = try? await node.perform(StatusRequest()) else { return nil }
-    let here = status.peers.filter(\.connected).reduce(0) { $0 + $1.behind.here }
-    return (status.work.map(text) + ["\(here) to receive"]).joined(separator: ", ")
+    let behind = status.peers.filter { $0.connected && $0.behind.here > 0 }
+    let names = behind.map { printable($0.name ?? $0.device ?? "?") }.joined(separator: ", ")
+    let here = behind.reduce(0) { $0 + $1.behind.here }
+    let what = names.isEmpty ? "nothing to receive" : "\(here) to receive from \(names)"
+    return (status.work.map(text) + [what]).joined(separator: ", ")
   }
 
   /// Returns what the daemon has yet to receive and to send, for `during`.

@@ -8,7 +8,8 @@ struct Schema: AsyncParsableCommand {
     discussion: """
       If this file lacks a table, mesh keeps its records whole and shows them once the table exists. --apply creates and tracks \
       the missing tables and columns from their description. If one is refused, it creates none. It returns when the new tables \
-      and columns have their rows, or after 60 s: the node then goes on in the background.
+      and columns have their rows. After 60 s, or if nothing more comes from other devices for 3 s, the node goes on in the \
+      background.
 
       Tables and columns that your own devices or the owner of a share renamed are renamed here, too.
 
@@ -18,7 +19,8 @@ struct Schema: AsyncParsableCommand {
       The policies of columns are listed as well. Set them with mesh track TABLE --policy COLUMN=POLICY.
 
       A column in another form stays as it is. If its DEFAULT, its NOT NULL or its reference differs, two machines can show one \
-      record differently. If a key differs, two records of one machine can be one record of the other.
+      record differently. If a key differs, two records of one machine can be one record of the other. If your own devices \
+      describe a table that is missing here in several forms, the form under HERE is the one that --apply creates.
 
       Examples:
         mesh schema

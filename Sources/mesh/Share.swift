@@ -139,8 +139,8 @@ extension Share {
     static let configuration = CommandConfiguration(
       abstract: "Join a share with an invite.",
       discussion: """
-        Shows the offer, asks, and returns once this account is a member and the share's records are here, or after 60 s: the \
-        node then goes on in the background. If a member answers that only another device can \
+        Shows the offer, asks, and returns once this account is a member and the share's records are here. After 60 s, or if \
+        no more of them come for 3 s, the node goes on in the background. If a member answers that only another device can \
         admit this account, the command waits for that device. Then create missing tables with mesh schema --apply. --json \
         needs --yes, because it can't ask.
 
@@ -484,7 +484,9 @@ extension Share {
     private static func meaning(_ reason: ShareReceiptReport.Receipt.Reason) -> String {
       switch reason {
       case .notPermitted: "when this device was about to send it, the share was read-only for the account, or over."
-      case .cut: "the account lost the permission, or the share ended for it, before this write had arrived."
+      case .cut:
+        "the account lost the permission, or the share ended for it, before all of the owner's devices had confirmed this "
+          + "write. If the account was removed, the share may have it all the same."
       }
     }
   }

@@ -9,7 +9,8 @@ struct Track: AsyncParsableCommand {
       Checks all tables first, and reports every problem at once. Then installs triggers that capture what any program writes, \
       and takes in the rows that the tables have. If a table is tracked already, takes in none of its rows.
 
-      Returns when rows that other devices wrote are in the tables as well, or after 60 s: the node then goes on in the background.
+      Returns when rows that other devices wrote are in the tables as well. After 60 s, or if nothing more comes from them for \
+      3 s, the node goes on in the background.
 
       Examples:
         mesh track notes tags

@@ -40,6 +40,13 @@ struct Simulate: ParsableCommand {
   @Option(help: "sqlite (the real store) or model (in memory, faster). (default: the plan's, or sqlite)")
   var storage: String?
 
+  @Option(
+    help: """
+      Run so many seeds, from --seed on, and list how many of them reached each rare branch of the code. Without a plan, \
+      each seed draws a mixture.
+      """)
+  var coverage: Int?
+
   @Flag(help: "Print the last line only.")
   var quiet = false
 
@@ -54,6 +61,7 @@ struct Simulate: ParsableCommand {
       for key in FaultPlan.keys { print("\(key.path): \(key.summary); \(key.form)") }
       return
     }
+    if let coverage { return try cover(coverage) }
     let (run, simulation) = try prepared()
     if showPlan { return print(run.json, terminator: "") }
     let isQuiet = quiet
@@ -63,6 +71,33 @@ struct Simulate: ParsableCommand {
     guard let violation = outcome.violation else { return }
     PlanSource.complain("violation with \(arguments(run)): \(violation)")
     throw ExitCode(1)
+  }
+
+  /// Runs many seeds, and prints the branches that they reached.
+  private func cover(_ count: Int) throws {
+    var seeds: [String: Int] = [:]
+    var times: [String: Int] = [:]
+    let first = seed ?? 1
+    for seed in first..<first + UInt64(max(0, count)) {
+      var one = self
+      one.seed = seed
+      if faults == nil { one.profile = profile ?? Self.random }
+      let (run, simulation) = try one.prepared()
+      let outcome = try simulation.run()
+      if let violation = outcome.violation {
+        PlanSource.complain("violation with \(one.arguments(run)): \(violation)")
+        throw ExitCode(1)
+      }
+      for (branch, count) in outcome.counts.branches {
+        seeds[branch, default: 0] += 1
+        times[branch, default: 0] += count
+      }
+    }
+    for branch in Coverage.branches where seeds[branch] != nil {
+      print("\(branch): in \(seeds[branch] ?? 0) of \(count) seeds, \(times[branch] ?? 0) times")
+    }
+    let missed = Coverage.branches.filter { seeds[$0] == nil }
+    print("never reached: \(missed.isEmpty ? "none" : missed.joined(separator: ", "))")
   }
 
   private func prepared() throws -> (PlannedRun, Simulation) {

@@ -31,8 +31,9 @@ def covering():
 def document():
     kinds, lines = fields.declared(), [
         "# What the attacks forge", "",
-        "Each message, act and structure of the wire format, each number in it, and the attacks that forge it.",
-        "`tools/attack --table` writes this file. A test fails when a field has no attack, or when this file is old.", ""]
+        "Each message, act and structure of the wire format, each number in it, and the attacks that",
+        "forge it. `tools/attack --table` writes this file. A test fails when a field has no attack, or",
+        "when this file is old.", ""]
     section = None
     for name, found in covering().items():
         this, _, path = name.partition(": ")

@@ -61,4 +61,19 @@ struct SignatureTests {
     let identity: [UInt8] = [1] + repeated(0, 31)
     #expect(!sodium.verify(identity + repeated(0), of: Array("mesh".utf8), by: identity))
   }
+
+  @Test("several signatures are verified at once, each for itself")
+  func together() {
+    let seeds = (UInt8(1)...70).map { [UInt8](repeating: $0, count: 32) }
+    let messages = seeds.enumerated().map { index, seed in
+      // Some are signed by another key, and some are cut off.
+      let signer = index % 7 == 3 ? seeds[0] : seed
+      let signature = sodium.sign([UInt8(index)], seed: signer)
+      return SignedMessage(
+        [UInt8(index)], signature: index % 11 == 5 ? Array(signature.dropLast()) : signature,
+        key: sodium.publicKey(seed: seed))
+    }
+    #expect(sodium.verify(messages) == messages.indices.map { $0 % 7 != 3 && $0 % 11 != 5 })
+    #expect(sodium.verify([]) == [])
+  }
 }

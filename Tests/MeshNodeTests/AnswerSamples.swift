@@ -42,7 +42,7 @@ enum AnswerSamples {
         account: "account-2", accountName: "phone", share: "zone-2", shareName: "list", what: .names, used: 9, limit: 16
       )
     ]
-      + [QuotaReport.What.authors, .controlRecords, .controlBytes, .waitingBytes].map {
+      + [QuotaReport.What.authors, .controlRecords, .controlBytes, .waitingBytes, .policies].map {
         .init(account: "account-2", accountName: nil, share: nil, shareName: nil, what: $0, used: 9, limit: 16)
       },
     alarms: ["Look."], warnings: ["Note."], zones: zones, peers: [peer])

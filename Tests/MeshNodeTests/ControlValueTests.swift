@@ -59,6 +59,16 @@ import Testing
     #expect(try ControlJSON.decode(ZoneReport.self, from: Array(text.utf8)) == report)
   }
 
+  @Test("numbers of change sets that others claim can be summed over all devices and zones")
+  func claimedNumbersAreBounded() {
+    let claimed = PeerReport.Behind(counted: .max, there: .max)
+    let (sum, overflow) = claimed.here.multipliedReportingOverflow(by: Choices.sessions * Limits.zones)
+    #expect(!overflow && sum > 0 && claimed.here == claimed.there)
+    var both = PeerReport.Behind(counted: 2, there: 3)
+    both += claimed
+    #expect(both == PeerReport.Behind(here: claimed.here + 2, there: claimed.there + 3))
+  }
+
   @Test func whatIsNotKnownIsNull() throws {
     let report = PeerReport(
       device: nil, account: nil, name: nil, address: "a:1", connected: false, behind: .init(here: 0, there: 0),

@@ -193,4 +193,40 @@ import Testing
     #expect(try Home.path(option: nil, environment: ["XDG_STATE_HOME": "x", "HOME": "/h"]) == "/h/.local/state/mesh")
     #expect(code { _ = try Home.path(option: nil, environment: [:]) } == .name)
   }
+
+  @Test("a home whose files got the inode numbers of the ones before is known as a copy")
+  func copiedInPlace() async throws {
+    try await withTemporaryDirectory { root in
+      let home = try Home.create(at: "\(root)/home")
+      try home.write(.deviceKey, [1, 2, 3])
+      let vault = HomeVault(home: home)
+      #expect(try !vault.isCopy())
+      let place = try home.read(.place)
+      try #require(try home.identity(of: .deviceKey).birth != 0, "the file system keeps times of creation")
+      // A file with the same number that was created at another time.
+      var other = place
+      other[other.count - 1] ^= 1
+      try home.write(.place, other)
+      #expect(try vault.isCopy())
+      try vault.settle()
+      #expect(try !vault.isCopy())
+      #expect(try home.read(.place) == place)
+    }
+  }
+
+  @Test("a home of the version before stays where it is")
+  func placeOfVersionBefore() async throws {
+    try await withTemporaryDirectory { root in
+      let home = try Home.create(at: "\(root)/home")
+      try home.write(.deviceKey, [1, 2, 3])
+      let vault = HomeVault(home: home)
+      try vault.settle()
+      let place = try home.read(.place)
+      try home.write(.place, [1] + place.dropFirst().dropLast(8))
+      #expect(try !vault.isCopy())
+      #expect(try home.read(.place) == place)
+      try home.write(.place, [1, place[1] ^ 1] + place.dropFirst(2).dropLast(8))
+      #expect(try vault.isCopy(), "another inode number")
+    }
+  }
 }

@@ -7,21 +7,30 @@ import Testing
   private actor Script {
     private var steps: [WorkLoop.Step]
     private(set) var waits: [Duration] = []
+    private(set) var now = ContinuousClock.now
 
     init(_ steps: [WorkLoop.Step]) { self.steps = steps }
 
     var isOver: Bool { steps.isEmpty }
     func next() -> WorkLoop.Step { steps.isEmpty ? .done : steps.removeFirst() }
     func wait(_ duration: Duration) { waits.append(duration) }
+    func pass(_ duration: Duration) { now += duration }
   }
 
   /// Runs the loop with one wake-up only.
-  private func run(_ steps: [WorkLoop.Step]) async -> Script {
+  ///
+  /// - Parameter time: The time that each step takes.
+  private func run(_ steps: [WorkLoop.Step], taking time: Duration = .zero) async -> Script {
     let script = Script(steps)
     let (wakeups, waker) = AsyncStream.makeStream(of: Void.self)
     waker.yield()
     waker.finish()
-    await WorkLoop(backoff: .work).run(wakeups, sleep: { await script.wait($0) }, step: { await script.next() })
+    await WorkLoop(backoff: .work).run(
+      wakeups, sleep: { await script.wait($0) }, now: { await script.now },
+      step: {
+        await script.pass(time)
+        return await script.next()
+      })
     return script
   }
 
@@ -36,6 +45,24 @@ import Testing
     let script = await run([.slice, .more, .slice, .done])
     #expect(await script.isOver)
     #expect(await script.waits == [WorkLoop.turn, WorkLoop.turn])
+  }
+
+  @Test("after a long step, the pause is longer than the sleep of a program that has waited for it")
+  func pausesAfterLongSteps() async {
+    // SQLite's own busy handler sleeps for these times, one after the other, and then for the last again and again.
+    let sleeps = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100, 100, 100, 100, 100]
+    for time in [129, 178, 229, 600] {
+      var waited = 0
+      let sleep = sleeps.first { sleep in
+        waited += sleep
+        return waited >= time
+      }
+      let script = await run([.more, .done], taking: .milliseconds(time))
+      let waits = await script.waits
+      #expect(waits.count == 1 && waits[0] > .milliseconds(sleep ?? 0), "\(time) ms")
+    }
+    let waits = await run([.more, .slice, .done], taking: .milliseconds(128)).waits
+    #expect(waits == [WorkLoop.turn])
   }
 
   @Test func `after failures it is tried again, later each time, until it goes`() async {

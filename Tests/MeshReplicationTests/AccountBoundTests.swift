@@ -30,15 +30,17 @@ import Testing
       return link
     }
 
-    func flood(_ index: Int, from first: ControlID?, count: Int, to node: Int, _ link: LinkID) throws {
+    func flood(
+      _ index: Int, from first: ControlID?, count: Int, bytes: Int = 0, to node: Int, _ link: LinkID
+    ) throws {
       let keys = mesh.accounts[1].devices[index]
       var last = first
       var records: [[UInt8]] = []
       for number in 1...UInt64(count) {
         let record = try ControlRecord(
           zone: zone, parents: (last ?? mesh.nodes[node].replica.shareState(zone)?.heads.first).map { [$0] } ?? [],
-          number: number, previous: number == 1 ? nil : last, act: .unknown(tag: 77, bytes: []), secrets: keys,
-          mesh.cryptography)
+          number: number, previous: number == 1 ? nil : last,
+          act: .unknown(tag: 77, bytes: [UInt8](repeating: 7, count: bytes)), secrets: keys, mesh.cryptography)
         last = record.id
         records.append(record.encoded)
       }
@@ -81,6 +83,17 @@ import Testing
     let use = try #require(try world.mesh.nodes[0].replica.uses(of: world.zone).values.first)
     #expect(use.controlRecords <= Choices.controlRecords)
     #expect(world.mesh.nodes[0].replica.refusals["control-over-quota"] != nil)
+  }
+
+  @Test("an account fills the control log to a bound of bytes as well") func bytesOfRecords() throws {
+    let world = try World(devices: 1)
+    let link = try world.admit(0, to: 0)
+    let size = Limits.controlRecord - 512
+    try world.flood(0, from: nil, count: Choices.controlBytesOfAccount / size + 9, bytes: size, to: 0, link)
+    let use = try #require(try world.mesh.nodes[0].replica.uses(of: world.zone).values.first)
+    #expect(use.controlBytes <= Choices.controlBytesOfAccount)
+    #expect(use.controlBytes > Choices.controlBytesOfAccount - Limits.controlRecord)
+    try world.expectAtWork()
   }
 
   private func changeSet(_ world: World, _ device: Int, instance: UInt32, epoch: EpochID, _ key: EpochKey) throws
@@ -156,6 +169,19 @@ import Testing
     try mesh.give(.controlHeads(zone, []), to: 0, link)
     try mesh.nodes[0].replica.shares.rename(zone, "of later still", now: mesh.now)
     try mesh.pump()
+    // The account that joined later certifies another device.
+    let other = mesh.accounts[2]
+    let more = try #require(
+      CertificateRequest(
+        name: "more", for: other.state.id, secrets: DeviceKeys(randomness: SeededRandomness(seed: 78))))
+    var grown = other.state
+    grown.insert(
+      Certificate(
+        account: other.state.id, request: more, serial: [UInt8](repeating: 1, count: 16), issued: 1,
+        sign: other.key.sign), mesh.cryptography)
+    let later = try mesh.admit(0, of: other, to: 0)
+    try mesh.give(.account(grown.encoded), to: 0, later)
+    #expect(mesh.nodes[0].replica.accountState(other.state.id) == grown)
     var acts: [ControlAct] = []
     for message in mesh.nodes[0].sent[link] ?? [] {
       switch message {

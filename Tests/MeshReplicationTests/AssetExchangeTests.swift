@@ -118,6 +118,25 @@ import Testing
     #expect(!wants, "nor is it asked again")
   }
 
+  @Test("chunks are given as fast as the connection accepts them")
+  func chunksWaitForTheConnection() throws {
+    let mesh = try TestMesh(2)
+    let zone = try mesh.zone
+    let link = try mesh.admit(1, to: 0)
+    try write(mesh, 0, content(2 * Limits.chunk))
+    let value = try #require(mesh.nodes[0].store.record(Self.photo, zone: zone)?.cells["image"]?.value)
+    guard case .asset(let asset) = value else { throw Stray() }
+    func given() -> Int {
+      (mesh.nodes[0].sent[link] ?? []).count { if case .assetChunk = $0 { true } else { false } }
+    }
+    mesh.nodes[0].replica.noteQueued(Choices.outflow, on: link)
+    try mesh.give(.assetWant(zone, asset.id, 0..<2), to: 0, link)
+    #expect(given() == 0)
+    mesh.nodes[0].replica.noteQueued(0, on: link)
+    try mesh.wait(1_000)
+    #expect(given() == 2)
+  }
+
   @Test func chunksThatNobodyAskedForAreBounded() throws {
     let world = try World()
     for _ in 0..<1_024 {
@@ -294,6 +313,12 @@ import Testing
     try mesh.give(.assetWant(zone, asset.id, 0..<2), to: 0, link)
     let given = (mesh.nodes[0].sent[link] ?? []).count { if case .assetChunk = $0 { true } else { false } }
     #expect(given == 2)
+    // A participant of a share asks for a BLOB of another zone.
+    try mesh.join(2, mesh.invite(try mesh.share()), at: 0)
+    let guest = try mesh.admit(0, of: mesh.accounts[1], to: 0)
+    try mesh.give(.assetWant(zone, asset.id, 0..<2), to: 0, guest)
+    #expect(mesh.nodes[0].sent[guest]?.last == .assetHas(zone, asset.id, nil))
+    #expect(mesh.nodes[0].sent[guest]?.contains { if case .assetChunk = $0 { true } else { false } } == false)
   }
 
   private struct Stray: Error {}

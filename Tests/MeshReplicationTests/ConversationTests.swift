@@ -62,6 +62,37 @@ import Testing
     #expect(reads(conversation.handle(.message(.credit(1)), now: 0)) == 1, "it goes on with new credit")
   }
 
+  private func zone(_ number: Int) throws -> ZoneID {
+    try #require(ZoneID((0..<32).map { $0 == 0 ? UInt8(number) : 0xee }))
+  }
+
+  @Test("wants for zones that are not in common yet are kept for a few zones")
+  func earlyWantsAreFew() throws {
+    var conversation = try open()
+    for number in 0..<17 { _ = conversation.handle(.message(.want(try zone(number), VersionVector())), now: 0) }
+    let answered = try (0..<17).map {
+      reads(conversation.handle(.share(try zone($0), stored: VersionVector()), now: 0))
+    }
+    #expect(answered == Array(repeating: 1, count: 16) + [0])
+  }
+
+  @Test("wants for zones that are not in common yet name as many authors as one zone can have")
+  func earlyWantsAreShort() throws {
+    func authors(_ count: Int) throws -> VersionVector {
+      let authors = try (0..<count).map { index in
+        let id = (0..<32).map { $0 < 2 ? UInt8(truncatingIfNeeded: index >> ($0 * 8)) : 0xdd }
+        return (Author(device: try #require(DeviceID(id)), instance: InstanceID(1)), UInt64(1))
+      }
+      return VersionVector(Dictionary(uniqueKeysWithValues: authors))
+    }
+    var conversation = try open()
+    _ = conversation.handle(.message(.want(try zone(1), try authors(Limits.authors - 1))), now: 0)
+    _ = conversation.handle(.message(.want(try zone(2), try authors(2))), now: 0)
+    _ = conversation.handle(.message(.want(try zone(3), try authors(1))), now: 0)
+    let answered = try (1...3).map { reads(conversation.handle(.share(try zone($0), stored: VersionVector()), now: 0)) }
+    #expect(answered == [1, 0, 1])
+  }
+
   @Test func `credit beyond the window is not kept`() throws {
     var conversation = try open()
     _ = conversation.handle(.message(.credit(.max)), now: 0)

@@ -103,6 +103,9 @@ import Testing
         .assetBacklog(zone, AssetBacklog()), .schemaRules([.init(table: "list", rules: rules)]),
         .accountName("x"),
         .columnPolicies([.init(table: "list", policies: [.init(column: "title", policy: .counter, time: 7)])]),
+        .ownerPolicies(
+          mesh.accounts[1].state.id,
+          [.init(table: "list", policies: [.init(column: "title", policy: .counter, time: 7)])]),
       ]
     }
 

@@ -114,6 +114,24 @@ import Testing
     #expect(sent() == before + log)
   }
 
+  @Test("a log is sent as fast as the connection accepts it") func sentInPieces() throws {
+    let mesh = try TestMesh([1, 1])
+    let zone = try mesh.share()
+    try mesh.join(1, mesh.invite(zone), at: 0)
+    let link = try mesh.admit(0, of: mesh.accounts[1], to: 0)
+    func sent() -> Int {
+      (mesh.nodes[0].sent[link] ?? []).count { if case .controlRecords = $0 { true } else { false } }
+    }
+    try mesh.give(.controlHeads(zone, []), to: 0, link)
+    let before = sent()
+    mesh.nodes[0].replica.noteQueued(Choices.outflow, on: link)
+    try mesh.give(.controlHeads(zone, []), to: 0, link)
+    #expect(before > 0 && sent() == before)
+    mesh.nodes[0].replica.noteQueued(0, on: link)
+    try mesh.wait(1_000)
+    #expect(sent() > before)
+  }
+
   @Test func `news of an account that sends on and on wait for one another, and nobody else's do`() throws {
     let mesh = try TestMesh([2, 1])
     let zone = try mesh.share()

@@ -75,6 +75,24 @@ import Testing
     #expect(mesh.title(1, "forged") == .text("early"))
   }
 
+  @Test("a change set that its author did not sign is not asked for again when it might be valid")
+  func unsignedIsNotAskedFor() throws {
+    for isSigned in [false, true] {
+      let link = try mesh.admit(0, of: mesh.accounts[2], to: 0)
+      var bytes = try changeSet(by: 2, citing: nil, title: "lie").bytes
+      if !isSigned { bytes[bytes.count - 1] ^= 1 }
+      try mesh.give(.changeSets(zone, [bytes]), to: 0, link)
+      func wants() -> Int {
+        (mesh.nodes[0].sent[link] ?? []).count { if case .want(zone, _) = $0 { true } else { false } }
+      }
+      let before = wants()
+      try mesh.wait(1_000)
+      try mesh.nodes[0].replica.shares.rename(zone, "renamed, \(isSigned)", now: mesh.now)
+      try mesh.pump()
+      #expect(wants() - before == (isSigned ? 1 : 0))
+    }
+  }
+
   @Test func `nobody grants, invites, stops or names what is not theirs`() throws {
     let lies: [ControlAct] = [
       .participant(mesh.accounts[3].state.id, .readWrite, invite: nil, cuts: [:]),
@@ -172,12 +190,15 @@ import Testing
   @Test func `strangers get neither the log nor keys, whatever they know`() throws {
     let private0 = try mesh.zone
     let epoch = try #require(mesh.nodes[0].replica.zoneView(private0)?.epoch)
+    try mesh.write(0, "p", "private")
+    let author = try #require(mesh.nodes[0].replica.zoneView(private0)?.author)
     let link = try mesh.admit(0, of: mesh.accounts[1], to: 0)
     let before = mesh.nodes[0].sent[link]?.count
     try mesh.give(.controlHeads(private0, []), to: 0, link)
     try mesh.give(.keyRequest(private0, [epoch]), to: 0, link)
     try mesh.give(.want(private0, VersionVector()), to: 0, link)
     try mesh.give(.digestRequest(private0), to: 0, link)
+    try mesh.give(.lineRequest(private0, author, through: 1), to: 0, link)
     #expect(mesh.nodes[0].sent[link]?.count == before && mesh.isOpen(0, link))
   }
 

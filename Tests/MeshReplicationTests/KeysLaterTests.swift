@@ -56,7 +56,7 @@ import Testing
     #expect(mesh.title(0, "c") == .text("pending"))
   }
 
-  @Test func `another fault of the store is nobody's to swallow, whatever keys are lacking`() throws {
+  @Test func `another fault of the store is not swallowed while a key is missing`() throws {
     let mesh = try world()
     try mesh.nodes[0].replica.administration.revoke(try mesh.account.device(3), now: mesh.now)
     try mesh.meet(1, 0)

@@ -335,6 +335,52 @@ import Testing
     try mesh.expectEqual([0, 1, 3], zone)
   }
 
+  /// Account 1 writes in a share of account 0, whose second device then is away.
+  private func writtenOnOneOfTwo() throws -> (TestMesh, ZoneID) {
+    let mesh = try TestMesh([2, 1])
+    try mesh.connect(0, 1)
+    let zone = try mesh.share()
+    #expect(try mesh.join(2, mesh.invite(zone), at: 0) == .done)
+    for owner in 0...1 { try mesh.connect(2, owner) }
+    try mesh.write(2, "a", "everywhere", in: zone)
+    for other in [0, 2] { mesh.part(1, other) }
+    try mesh.write(2, "b", "on one", in: zone)
+    #expect(mesh.title(0, "b") == .text("on one") && mesh.title(1, "b") == nil && mesh.title(1, "a") != nil)
+    return (mesh, zone)
+  }
+
+  @Test("a removed account has a receipt for a write that only one device of the owner rejects")
+  func removedByOneAndLoweredByTheOther() throws {
+    let (mesh, zone) = try writtenOnOneOfTwo()
+    let member = mesh.accounts[1].state.id
+    try mesh.nodes[1].replica.shares.setPermission(.readOnly, of: member, in: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.remove(member, from: zone, now: mesh.now)
+    try mesh.pump()
+    #expect(mesh.nodes[2].store.receipts(zone).map(\.record.key) == [.text("b")])
+    try mesh.meet(0, 1)
+    for owner in 0...1 { #expect(mesh.title(owner, "b") == nil && mesh.title(owner, "a") != nil) }
+    let name = RecordName(table: "list", key: .text("b"))
+    #expect(mesh.nodes[0].store.kept[name]?.cells["title"]?.value == .text("on one"))
+    try mesh.expectEqual([0, 1], zone)
+  }
+
+  @Test("an account that is admitted again has what it wrote before, also what it has receipts for")
+  func readmittedWithReceipts() throws {
+    let (mesh, zone) = try writtenOnOneOfTwo()
+    let member = mesh.accounts[1].state.id
+    try mesh.nodes[0].replica.shares.remove(member, from: zone, now: mesh.now)
+    try mesh.pump()
+    #expect(mesh.nodes[2].store.receipts(zone).map(\.record.key) == [.text("b")])
+    try mesh.meet(0, 1)
+    #expect(mesh.title(1, "b") == .text("on one"), "the share has it all the same")
+    #expect(try mesh.join(2, mesh.invite(zone, for: member), at: 0) == .done)
+    try mesh.connect(2, 0)
+    try mesh.write(2, "c", "again", in: zone)
+    try mesh.meet(0, 1)
+    for node in 0...2 { #expect(mesh.title(node, "b") == .text("on one") && mesh.title(node, "c") == .text("again")) }
+    try mesh.expectEqual([0, 1, 2], zone)
+  }
+
   @Test("members don't list writes that a removal rejects, because their writer has a receipt")
   func removedBeforeItCame() throws {
     let (mesh, zone) = try joined()
@@ -360,6 +406,10 @@ import Testing
     try mesh.connect(1, 2)
     try mesh.pump()
     #expect(mesh.title(2, "b") != nil)
+    let participant = try #require(mesh.nodes[1].store.acknowledgements(zone)[mesh.nodes[2].device])
+    var reader = ByteReader(participant)
+    let acknowledged = try Acknowledgement(from: &reader).merged
+    #expect(acknowledged == mesh.nodes[1].store.mergedVector(zone), "another participant has acknowledged it")
     try mesh.nodes[1].replica.shares.leave(zone, now: mesh.now)
     try mesh.pump()
     #expect(mesh.nodes[1].store.receipts(zone).map(\.record.key) == [.text("b")])
@@ -420,6 +470,8 @@ import Testing
     #expect(mesh.title(1, "a") == .text("after"))
     let epoch = try #require(mesh.nodes[0].replica.shareState(zone)?.currentEpoch?.id)
     #expect(epoch != before && mesh.nodes[2].vault.epochKeys(zone)[epoch] == nil)
+    let told = try mesh.nodes[2].store.controlRecords(zone).map { try ControlRecord($0, mesh.cryptography).id.bytes }
+    #expect(!told.contains(epoch.bytes), "the epoch came after its removal")
     try mesh.connect(2, 0)
     try mesh.pump()
     #expect(mesh.nodes[2].vault.epochKeys(zone)[epoch] == nil && mesh.nodes[2].replica.peerViews.isEmpty)

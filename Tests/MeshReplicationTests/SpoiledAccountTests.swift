@@ -176,6 +176,92 @@ import Testing
     #expect(mesh.nodes[0].replica.zones[zone]?.log.last(of: mesh.nodes[0].device)?.number == 2_048)
   }
 
+  @Test("states of accounts that no record names are kept up to a bound")
+  func offeredStates() throws {
+    let mesh = try TestMesh([1, 1])
+    let zone = try mesh.share()
+    try mesh.join(1, mesh.invite(zone), at: 0)
+    let link = try mesh.admit(0, of: mesh.accounts[1], to: 0)
+    var large = try TestAccount(devices: 1, seed: 4_000).state
+    let account = try TestAccount(devices: 1, seed: 4_000)
+    for device in try devices(account, 400) { large.insert(device.certificate, mesh.cryptography) }
+    let size = large.encoded.count
+    func isKept(_ id: AccountID) -> Bool { mesh.nodes[0].replica.accounts(known: link)[id] != nil }
+    let small = try TestAccount(devices: 1, seed: 4_001).state
+    for _ in 0..<Choices.offeredAccounts / size { try mesh.give(.account(large.encoded), to: 0, link) }
+    #expect(isKept(large.id) && !isKept(small.id))
+    let left = Choices.offeredAccounts % size
+    for _ in 0...left / small.encoded.count { try mesh.give(.account(small.encoded), to: 0, link) }
+    let last = try TestAccount(devices: 1, seed: 4_002).state
+    try mesh.give(.account(last.encoded), to: 0, link)
+    #expect(isKept(small.id) && !isKept(last.id) && mesh.isOpen(0, link))
+  }
+
+  @Test("a joiner takes no log with more records than honest accounts write")
+  func tooManyRecords() throws {
+    let mesh = try TestMesh([1, 1])
+    let zone = try mesh.share()
+    let records = mesh.nodes[0].store.controlRecords(zone)
+    for (bound, isTaken) in [(records.count, true), (records.count - 1, false)] {
+      var joined = JoinedShare(zone, mesh.accounts[1].state, owner: mesh.accounts[0].state.id)
+      joined.recordBound = bound
+      _ = joined.note(account: mesh.accounts[0].state.encoded, mesh.cryptography)
+      _ = joined.learnAccounts(mesh.cryptography)
+      let learned = joined.learn(records, mesh.cryptography)
+      #expect(learned == isTaken)
+    }
+  }
+
+  @Test("a device and an account have as many authors as the limits say, and not one more")
+  func authorsToTheLast() throws {
+    let count = Limits.authorsOfAccount / Limits.instances + 1
+    let mesh = try TestMesh([1, count])
+    let zone = try mesh.share()
+    try mesh.join(1, mesh.invite(zone), at: 0)
+    let link = try mesh.admit(0, of: mesh.accounts[1], to: 0)
+    try mesh.give(.account(mesh.accounts[1].state.encoded), to: 0, link)
+    let state = try #require(mesh.nodes[0].replica.shareState(zone))
+    let devices = try (0..<count).map { try mesh.accounts[1].device($0) }
+    func answer(_ stored: Int, _ device: DeviceID) -> Replica.AuthorRoom.Answer {
+      let authors = (0..<stored).map { index in
+        Author(device: devices[index / Limits.instances], instance: InstanceID(UInt64(index % Limits.instances)))
+      }
+      let vector = VersionVector(Dictionary(uniqueKeysWithValues: authors.map { ($0, 1) }))
+      var room = Replica.AuthorRoom(vector, state, own: nil)
+      return room.take(device)
+    }
+    #expect(answer(Limits.instances - 1, devices[0]) == .room && answer(Limits.instances, devices[0]) == .excess)
+    let last = devices[count - 1]
+    #expect(answer(Limits.authorsOfAccount - 1, last) == .room && answer(Limits.authorsOfAccount, last) == .excess)
+  }
+
+  @Test("the last places for authors are those of the owner and of the node's own account")
+  func lastPlaces() throws {
+    let mesh = try TestMesh([1, 1, 1])
+    let zone = try mesh.share()
+    for node in 1...2 { try mesh.join(node, mesh.invite(zone), at: 0) }
+    let state = try #require(mesh.nodes[0].replica.shareState(zone))
+    func room(_ stored: Int) throws -> Replica.AuthorRoom {
+      let authors = try (0..<stored).map { index in
+        let id = (0..<32).map { $0 < 2 ? UInt8(truncatingIfNeeded: index >> ($0 * 8)) : 0xdd }
+        return (Author(device: try #require(DeviceID(id)), instance: InstanceID(1)), UInt64(1))
+      }
+      return Replica.AuthorRoom(
+        VersionVector(Dictionary(uniqueKeysWithValues: authors)), state, own: mesh.accounts[1].state.id)
+    }
+    let devices = try mesh.accounts.map { try $0.device(0) }
+    func answers(_ stored: Int) throws -> [Replica.AuthorRoom.Answer] {
+      try devices.map { device in
+        var places = try room(stored)
+        return places.take(device)
+      }
+    }
+    let bound = Limits.authors - Limits.authorsOfAccount
+    #expect(try answers(bound - 1) == [.room, .room, .room])
+    #expect(try answers(bound) == [.room, .room, .full])
+    #expect(try answers(Limits.authors) == [.full, .full, .full])
+  }
+
   @Test("a joiner leaves out the largest states and takes the log")
   func largeStates() throws {
     let mesh = try TestMesh([1, 1, 1])

@@ -40,6 +40,29 @@ import Testing
     try expectWrites(mesh, zone, instance: instance)
   }
 
+  @Test("unsigned parts of its own log end no device's right to write") func forgedLines() throws {
+    let (mesh, zone, _) = try world()
+    let instance = mesh.nodes[0].store.instance(zone)
+    let author = Author(device: mesh.nodes[0].device, instance: try #require(instance))
+    let known = try #require(mesh.nodes[0].store.line(zone, author, through: 1, count: 1).last)
+    let key = try #require(mesh.nodes[0].vault.epochKeys(zone)[known.header.epoch])
+    for ahead in [UInt64(1), 7, 1_000] {
+      var header = known.header
+      header.number += ahead
+      header.previous = known.id
+      let forged = try ChangeSet(
+        header, body: [], key: key, secrets: mesh.accounts[1].devices[0], with: mesh.cryptography
+      ).signedHeader
+      var writer = ByteWriter()
+      forged.write(to: &writer)
+      let link = try mesh.admit(0, of: mesh.accounts[1], to: 0)
+      try mesh.give(.controlHeads(zone, []), to: 0, link)
+      try mesh.give(.line(zone, [writer.bytes]), to: 0, link)
+      #expect(!mesh.isOpen(0, link))
+    }
+    try expectWrites(mesh, zone, instance: instance)
+  }
+
   @Test("unsigned change sets end no device's right to write") func forgedChangeSets() throws {
     let (mesh, zone, _) = try world()
     let instance = mesh.nodes[0].store.instance(zone)
@@ -115,8 +138,12 @@ import Testing
     }
   }
 
-  @Test("a participant has no vote about the clock, and leaves no trace of one") func foreignClocks() throws {
+  @Test(
+    "a participant has no vote about the clock, and leaves no trace of one, whether or not own devices are connected",
+    arguments: [true, false])
+  func foreignClocks(hasOwn: Bool) throws {
     let (mesh, zone, link) = try world()
+    if !hasOwn { mesh.part(1, 0) }
     for milliseconds in [0, .min, .max, mesh.now.wall - 3_600_000] {
       try mesh.give(.clock(milliseconds), to: 0, link)
       try mesh.wait(1_000)
@@ -124,6 +151,7 @@ import Testing
     }
     try mesh.give(.goodbye(.stopping, text: ""), to: 0, link)
     try mesh.wait(1_000)
+    if !hasOwn { try mesh.connect(1, 0) }
     try expectWrites(mesh, zone, instance: mesh.nodes[0].store.instance(zone))
   }
 

@@ -196,7 +196,7 @@ extension Daemons {
         #expect(listed.conflicts.allSatisfy { $0.loser.imported && $0.loser.deviceName == "laptop" })
         #expect(try await conflicts(tower).total == 0)
         try await eventually("the log counts them") {
-          daemon.log.contains("2 values that this file had before its tables were tracked differ")
+          daemon.log.contains("2 values that this file had before its tables or columns were tracked differ")
         }
       }
     }

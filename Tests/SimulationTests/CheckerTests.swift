@@ -55,6 +55,33 @@ import Testing
     #expect(oracle.differences([record: row, stranger: row], held: [:]).count == 1)
   }
 
+  @Test("a value that nobody wrote to the cell is seen")
+  func strangeValues() throws {
+    let written = WrittenValues()
+    let folder = RecordName(table: "folder", key: .text("folder1"))
+    let long = Value.blob((0..<70_000).map { UInt8(truncatingIfNeeded: $0 / 256) })
+    written.note([:], [record: ["title": .text("milk")], folder: ["name": .text("old"), "parent": long]])
+    #expect(written.has(record, "title", .text("milk")) && written.has(record, "title", .null))
+    #expect(written.has(record, "title", .text("")), "the default")
+    #expect(!written.has(record, "title", .text("bread")))
+    #expect(!written.has(RecordName(table: "list", key: .text("list2")), "title", .text("milk")))
+    #expect(!written.has(record, "mood", .text("milk")))
+    #expect(written.has(folder, "label", .text("old")), "the column's later name")
+    guard case .blob(var bytes) = long else { return }
+    #expect(written.has(folder, "parent", long))
+    bytes.replaceSubrange(60_000..<70_000, with: [UInt8](repeating: 0, count: 10_000))
+    #expect(!written.has(folder, "parent", .blob(bytes)), "its last chunk is missing")
+    let eggs = AppTransaction.Statement.update(table: "list", key: record.key, values: ["title": .text("eggs")])
+    written.doubt(AppTransaction(statements: [eggs], ending: .commit), [:])
+    #expect(written.has(record, "title", .text("eggs")), "it may have been committed")
+  }
+
+  @Test("each branch has one name, and each purpose a plan")
+  func branches() {
+    #expect(Set(Coverage.branches).count == Coverage.branches.count)
+    #expect(Coverage.purposes.keys.allSatisfy { FaultPlan.named[$0] != nil })
+  }
+
   @Test func `a log with a gap is seen`() throws {
     #expect(try oracle("milk").faults.isEmpty)
     let cryptography = try Sodium(randomness: SeededRandomness(seed: 2))

@@ -69,10 +69,14 @@ public struct ChangeSet: Hashable, Sendable {
     self.bytes = writer.bytes
   }
 
-  public func isSigned(with cryptography: any Cryptography) -> Bool {
-    cryptography.verify(
-      Array(bytes.suffix(Self.signatureSize)), of: signedBytes(.changeSet, id.bytes), by: header.author.device.bytes)
+  /// Its signature, and what the author signed.
+  public var signed: SignedMessage {
+    SignedMessage(
+      signedBytes(.changeSet, id.bytes), signature: Array(bytes.suffix(Self.signatureSize)),
+      key: header.author.device.bytes)
   }
+
+  public func isSigned(with cryptography: any Cryptography) -> Bool { cryptography.verify([signed]) == [true] }
 
   /// Returns the decrypted body. Returns nil if it was encrypted with another key, or the nonce doesn't belong to this
   /// body.

@@ -44,6 +44,9 @@ public enum Message: Hashable, Sendable {
   case schemaRules([NamedRules])
   /// The policies of columns of tables in the next `schema` message. Earlier programs skip the tag.
   case columnPolicies([NamedPolicies])
+  /// The policies that the owner of shares set, told by another device of the receiver's account. Earlier programs skip
+  /// the tag.
+  case ownerPolicies(AccountID, [NamedPolicies])
   case ping(UInt64)
   case pong(UInt64)
   /// The last change set here of each named author. If the receiver has another one with that number, the author's log
@@ -123,7 +126,7 @@ public enum Message: Hashable, Sendable {
     case want, changeSets, upToDate, have, announceOnly, credit, acknowledgement, digest, digestRequest, schema
     case ping, pong, heads, lineRequest, line, clock, accountHeads, shareClaim
     case assetWant, assetChunk, assetHas, assetBacklog, schemaRules, accountName
-    case columnPolicies
+    case columnPolicies, ownerPolicies
   }
 
   public var encoded: [UInt8] {
@@ -215,6 +218,10 @@ public enum Message: Hashable, Sendable {
       }
     case .columnPolicies(let tables):
       tag(.columnPolicies)
+      writer.list(tables) { $1.write(to: &$0) }
+    case .ownerPolicies(let owner, let tables):
+      tag(.ownerPolicies)
+      owner.write(to: &writer)
       writer.list(tables) { $1.write(to: &$0) }
     case .ping(let number):
       tag(.ping)
@@ -390,11 +397,14 @@ public enum Message: Hashable, Sendable {
         NamedRules(table: try reader.text(Limits.name, "table name"), rules: try SchemaRules(from: &reader))
       }
       return .schemaRules(tables)
-    case .columnPolicies:
-      return .columnPolicies(
-        try reader.list(Limits.tables, "tables") { (reader: inout ByteReader) throws(DecodingError) in
-          try NamedPolicies(from: &reader)
-        })
+    case .columnPolicies: return .columnPolicies(try policies(&reader))
+    case .ownerPolicies: return .ownerPolicies(try AccountID(from: &reader), try policies(&reader))
+    }
+  }
+
+  private static func policies(_ reader: inout ByteReader) throws(DecodingError) -> [NamedPolicies] {
+    try reader.list(Limits.tables, "tables") { (reader: inout ByteReader) throws(DecodingError) in
+      try NamedPolicies(from: &reader)
     }
   }
 

@@ -96,8 +96,10 @@ public protocol ReplicaStore: AnyObject {
   /// Returns the tips of `mergedVector`: the number, id and time of each author's last merged change set.
   func mergedHeads(_ zone: ZoneID) throws -> [Author: ChangeSetHead]
   /// Sets which account each device belongs to. Call it whenever that changes: the space for change sets of others is
-  /// bounded by account.
-  func setAccounts(_ accounts: Accounts)
+  /// bounded by account. Call it before anything is merged.
+  ///
+  /// - Parameter device: This device.
+  func setAccounts(_ accounts: Accounts, device: DeviceID)
   /// Stores verified change sets in their order, without merging them. Returns an outcome for each one. A refused
   /// change set doesn't stop the others.
   ///
@@ -213,10 +215,14 @@ public protocol ReplicaStore: AnyObject {
   ///   here too.
   /// - Returns: The tables that became private.
   func saveForeignSchema(_ descriptions: [SchemaDescription], device: DeviceID, isOwn: Bool) throws -> [String]
+  /// Returns the policies of columns that owners of shares set, by the owners.
+  func ownerPolicies() throws -> [AccountID: [NamedPolicies]]
+  /// Saves policies that the owner of shares set, unless later ones are known.
+  func saveOwnerPolicies(_ policies: [NamedPolicies], of owner: AccountID) throws
 }
 
 extension ReplicaStore {
-  public func setAccounts(_ accounts: Accounts) {}
+  public func setAccounts(_ accounts: Accounts, device: DeviceID) {}
 
   public func insertControlRecord(_ bytes: [UInt8], id: ControlID, zone: ZoneID) throws {
     try insertControlRecords([(id, bytes)], zone: zone)

@@ -29,14 +29,16 @@ extension Node {
     }
   }
 
-  /// Returns the checks of tables and columns that other devices have and that this file doesn't have or doesn't
-  /// synchronize.
+  /// Returns the checks of tables and columns that other devices have and that this file doesn't have, doesn't
+  /// synchronize, or has in another form.
   func schemaChecks() throws -> [HealthCheck] {
-    let missing = try store.missingSchema(trusts: isTrusted)
-    guard !missing.isEmpty else {
-      return [HealthCheck("schema", .ok, "This file has every table and column that other devices synchronize.")]
-    }
-    return missing.map { one in
+    let checks = try missingChecks() + rulesChecks()
+    guard checks.isEmpty else { return checks }
+    return [HealthCheck("schema", .ok, "This file has every table and column that other devices synchronize.")]
+  }
+
+  private func missingChecks() throws -> [HealthCheck] {
+    try store.missingSchema(trusts: isTrusted).map { one in
       let isUntracked = one.exists && one.columns.isEmpty
       let what: String
       if isUntracked {
@@ -58,6 +60,22 @@ extension Node {
       }
       return HealthCheck(
         "schema", .warning, "\(what) What is written there is kept here, and not shown.", wayOut: way)
+    }
+  }
+
+  /// Returns a check for each table of which devices of this account have other defaults, `CHECK`s or references. They
+  /// are not merged, because nothing tells which of them is newer.
+  private func rulesChecks() throws -> [HealthCheck] {
+    let own = try foreignSchemas().filter {
+      !$0.isKey && replica.certificate(of: $0.device)?.account == replica.account.id
+    }
+    return Dictionary(grouping: own, by: \.table).sorted { $0.key < $1.key }.map { table, differences in
+      let names = Set(differences.map { deviceName($0.device) ?? $0.device.description }).sorted()
+      return HealthCheck(
+        "schema", .warning,
+        "\(printable(table)) has other defaults, CHECKs, indexes or references on \(names.joined(separator: ", ")): "
+          + "one machine can refuse what another accepts.",
+        wayOut: "mesh schema shows both forms. Give the table the same form on every machine.")
     }
   }
 

@@ -109,12 +109,13 @@ public struct Home: Hashable, Sendable {
     return try Disk.read(path(of: file), secret: file.isSecret)
   }
 
-  /// Returns the inode number of the file on its disk. A copy has another number.
-  func fileNumber(_ file: HomeFile) throws(HomeError) -> UInt64 {
+  /// Returns the inode number of the file on its disk, and the time of its creation, or 0 if the file system doesn't
+  /// keep it. A copy differs in one of them. A file system may give the number of a deleted file to a copy.
+  func identity(of file: HomeFile) throws(HomeError) -> (number: UInt64, birth: Int64) {
     guard let entry = try Disk.entry(path(of: file)) else {
       throw HomeError(.fileMissing, "\(path(of: file)) is missing: restore it from a backup of the home.")
     }
-    return entry.inode
+    return (entry.inode, FileStatus.birth(of: path(of: file)) ?? 0)
   }
 
   /// Replaces the file atomically. When this returns, the bytes survive a power failure.

@@ -19,7 +19,7 @@ public enum HomeFile: Hashable, Sendable {
   case zone(id: String)
   /// The last signed number of each zone, kept outside the database so that a restored copy is noticed.
   case highWater
-  /// The location of the home: the key's inode number and the machine's id.
+  /// The location of the home: the key's inode number, the time of its creation, and the machine's id.
   case place
   /// The device invites that this node printed, as far as it must remember them. The secrets are not in it.
   case links

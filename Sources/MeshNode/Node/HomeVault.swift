@@ -67,18 +67,31 @@ final class HomeVault: Vault {
       try settle()
       return false
     }
-    return try home.read(.place) != place()
+    let known = try home.read(.place)
+    // Earlier versions didn't note the time of creation.
+    if try known == place(.withoutBirth) {
+      try settle()
+      return false
+    }
+    return try known != place(.current)
   }
 
-  func settle() throws { try home.write(.place, try place()) }
+  func settle() throws { try home.write(.place, try place(.current)) }
 
-  /// Returns the location of the home. A key file is never written again. If its inode number or the machine's id has
-  /// changed, it was copied.
-  private func place() throws -> [UInt8] {
+  private enum PlaceVersion: UInt8 {
+    case withoutBirth = 1
+    case current = 2
+  }
+
+  /// Returns the location of the home. A key file is never written again. If its inode number, the time of its creation
+  /// or the machine's id has changed, it was copied.
+  private func place(_ version: PlaceVersion) throws -> [UInt8] {
+    let identity = try home.identity(of: .deviceKey)
     var writer = ByteWriter()
-    writer.byte(Self.version)
-    writer.uint64(try home.fileNumber(.deviceKey))
+    writer.byte(version.rawValue)
+    writer.uint64(identity.number)
     writer.text(Self.machine)
+    if version == .current { writer.uint64(UInt64(bitPattern: identity.birth)) }
     return writer.bytes
   }
 

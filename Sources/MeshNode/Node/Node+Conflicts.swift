@@ -23,8 +23,8 @@ extension Node {
     importNotice.said = count
     logger.notice(
       """
-      \(count.counted("value", "values")) that this file had before its tables were tracked \(count == 1 ? "differs" : "differ") from the \
-      mesh's, which the tables have now. mesh conflicts lists them, and mesh restore --conflict puts one back.
+      \(count.counted("value", "values")) that this file had before its tables or columns were tracked \
+      \(count == 1 ? "differs" : "differ") from the mesh's, which the tables have now. mesh conflicts lists them, and mesh restore --conflict puts one back.
       """)
   }
 

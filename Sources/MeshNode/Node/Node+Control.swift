@@ -104,7 +104,7 @@ extension Node {
     return reports
   }
 
-  /// What a disconnected device had in its last acknowledgements.
+  /// The change sets that a disconnected device had, as its last acknowledgements tell.
   private struct LastAcknowledgement {
     /// The changes that this node has and that the device didn't have.
     var behind = PeerReport.Behind(here: 0, there: 0)
@@ -129,8 +129,8 @@ extension Node {
           merged = try Acknowledgement(from: &reader).merged
           last[device, default: LastAcknowledgement()].zones.append(zone)
         }
-        last[device, default: LastAcknowledgement()].behind.here += Int(clamping: merged.count(beyond: view.merged))
-        last[device, default: LastAcknowledgement()].behind.there += Int(clamping: view.merged.count(beyond: merged))
+        last[device, default: LastAcknowledgement()].behind += PeerReport.Behind(
+          counted: merged.count(beyond: view.merged), there: view.merged.count(beyond: merged))
       }
     }
     return last
@@ -138,11 +138,7 @@ extension Node {
 
   private func behind(_ peer: Replica.PeerView) throws -> PeerReport.Behind {
     var behind = PeerReport.Behind(here: 0, there: 0)
-    for zone in peer.zones {
-      let each = try self.behind(peer, zone)
-      behind.here += each.here
-      behind.there += each.there
-    }
+    for zone in peer.zones { behind += try self.behind(peer, zone) }
     return behind
   }
 
@@ -150,8 +146,8 @@ extension Node {
     guard let view = try replica.zoneView(zone) else { return PeerReport.Behind(here: 0, there: 0) }
     let theirs = peer.merged[zone] ?? VersionVector()
     return PeerReport.Behind(
-      here: Int(clamping: theirs.count(beyond: view.merged)),
-      there: Int(clamping: view.merged.count(beyond: peer.acknowledged[zone] ?? VersionVector())))
+      counted: theirs.count(beyond: view.merged),
+      there: view.merged.count(beyond: peer.acknowledged[zone] ?? VersionVector()))
   }
 
   // MARK: Proof

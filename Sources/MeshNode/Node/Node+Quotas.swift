@@ -38,6 +38,11 @@ extension Node {
     for (account, bytes) in waiting {
       found.append(report(.waitingBytes, Int(clamping: bytes), of: Int(StoreQuotas.waitingLimit), account, nil))
     }
+    for (account, count) in stored.policies {
+      let shares = shares(of: account.description)
+      found.append(
+        report(.policies, count, of: StoreQuotas.policiesLimit, account, shares.count == 1 ? shares.first : nil))
+    }
     return found.filter { $0.percent >= Self.told }.sorted { ($1.percent, $0.account) < ($0.percent, $1.account) }
   }
 
@@ -52,6 +57,23 @@ extension Node {
       used: used, limit: limit)
   }
 
+  /// Returns the shares of another account in which this account takes part.
+  private func shares(of owner: String) -> [ZoneID] {
+    replica.zoneIDs.filter { zone in
+      replica.owner(of: zone)?.description == owner && replica.isMember(replica.account.id, of: zone)
+    }
+  }
+
+  /// Returns the verbs that free what an account fills.
+  private func wayToFree(_ quota: QuotaReport) -> String {
+    guard quota.what == .policies else {
+      return "If it does that on purpose, the owner of the share frees all of it: mesh share remove --undo "
+        + "\(quota.share ?? "SHARE") \(quota.account)"
+    }
+    let verbs = shares(of: quota.account).map { "mesh share leave \($0)" }
+    return "If it does that on purpose, leave its shares, which frees all of it: \(verbs.joined(separator: "; "))"
+  }
+
   func quotaChecks() throws -> [HealthCheck] {
     let quotas = try quotas()
     guard !quotas.isEmpty else {
@@ -62,11 +84,9 @@ extension Node {
       let share = quota.share.map { "share \(printable(quota.shareName ?? "")) (\($0))" } ?? "all shares"
       return HealthCheck(
         "quota", quota.percent >= 100 ? .alarm : .warning,
-        "The account of \(name) has used \(quota.used) of \(quota.limit) \(quota.what.words) in \(share). Beyond the limit its own "
-          + "writes are refused, and nobody else\'s.",
-        wayOut:
-          "If it does that on purpose, the owner of the share frees all of it: mesh share remove --undo "
-          + "\(quota.share ?? "SHARE") \(quota.account)",
+        "The account of \(name) has used \(quota.used) of \(quota.limit) \(quota.what.words) in \(share). Beyond the limit "
+          + "\(quota.what == .policies ? "further ones don't count" : "its own writes are refused, and nobody else\'s").",
+        wayOut: wayToFree(quota),
         figures: ["used": quota.used, "limit": quota.limit])
     }
   }

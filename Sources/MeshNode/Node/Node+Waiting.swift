@@ -8,6 +8,7 @@ import MeshStore
 extension Node {
   func wait(_ request: WaitRequest) async throws -> WaitReport {
     let deadline = ContinuousClock.now + request.timeout
+    var arrivals = Arrivals()
     while true {
       lookAtDatabase()
       if let suspension { throw suspension }
@@ -16,7 +17,9 @@ extension Node {
         // Without a daemon, no other process does the work.
         if listening == nil, try workAlone(until: deadline) { return try naming(waitReport(here: true)) }
         let report = try waitReport(here: true)
-        if report.complete || isOver { return try naming(report) }
+        // This node's own work comes to an end. Other devices are waited for as long as they send something.
+        let isExpecting = try expects(report, &arrivals)
+        if try report.complete || isOver || !isExpecting && !isWorking && lockedBy == nil { return try naming(report) }
       } else if replica.peerViews.isEmpty {
         if isOver || !mayConnect { throw noMember }
       } else {
@@ -56,7 +59,7 @@ extension Node {
           behind: try behind(peer, zone), assets: peer.backlogs[zone].map(LackingAssets.init))
       }
     }
-    let isWorking = try store.isUpkeepDue() || store.isShowing() || replica.isMergeDue
+    let isWorking = try isWorking
     if here {
       members = members.filter { $0.behind.here > 0 || $0.assets == nil }
       return WaitReport(
@@ -66,6 +69,28 @@ extension Node {
     return WaitReport(
       working: isWorking, pending: try store.pendingCount(), tooLong: try store.tooLongCount(), members: members,
       assets: try lackingAssets(), locked: lockedBy)
+  }
+
+  /// Whether this node itself still captures, merges or shows rows.
+  private var isWorking: Bool {
+    get throws { try store.isUpkeepDue() || store.isShowing() || replica.isMergeDue }
+  }
+
+  /// Returns whether one of the devices that say they have more still sends something, or may be about to begin.
+  private func expects(_ report: WaitReport, _ arrivals: inout Arrivals) throws -> Bool {
+    let received = Dictionary(
+      replica.peerViews.map { ($0.device.description, $0.received) }, uniquingKeysWith: { $0.saturatingAdding($1) })
+    let now = ContinuousClock.now
+    var isExpecting = false
+    for device in Set(report.missing.map(\.device)) {
+      let isQuiet = arrivals.isQuiet(device, count: received[device] ?? 0, now: now)
+      isExpecting = isExpecting || !isQuiet
+    }
+    for zone in try replica.zoneIDs.filter(isAwaited) {
+      let isQuiet = arrivals.isQuiet(zone.description, count: 0, now: now)
+      isExpecting = isExpecting || !isQuiet
+    }
+    return isExpecting
   }
 
   /// Returns the zones in which a peer is a member, if its session is so new that it has named none. Its vectors are

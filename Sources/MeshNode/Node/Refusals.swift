@@ -19,7 +19,7 @@ extension RestoreError: Refusing {
       case .unknownConflict: "conflict.unknown"
       case .unknownColumn: "column.unknown"
       case .lives: "record.lives"
-      case .nothingBeaten, .noHistory, .assetGone, .stillShown: "restore.nothing"
+      case .nothingBeaten, .continues, .counted, .outdone, .noHistory, .assetGone, .stillShown: "restore.nothing"
       case .held: "record.held"
       case .changed: "record.changed"
       case .refused: "restore.refused"

@@ -9,17 +9,29 @@ struct WorkLoop {
   /// again after 1 to 100 ms, most often after 25 ms.
   static let turn = Duration.milliseconds(25)
 
+  /// Returns the pause after a step that took this long, or nil if there is none. A program that has waited longer
+  /// checks less often: SQLite lets it sleep for 50 ms after the first 128 ms, and for 100 ms after 228 ms. A pause that
+  /// is shorter than this sleep would let it wait for several steps.
+  static func turn(after time: Duration, isSlice: Bool) -> Duration? {
+    if time > .milliseconds(228) { return .milliseconds(110) }
+    if time > .milliseconds(128) { return .milliseconds(55) }
+    return isSlice ? turn : nil
+  }
+
   let backoff: Backoff
 
   /// Runs until no more wake-ups can come, or until the task is cancelled.
   ///
-  /// - Parameter sleep: Waits until the next attempt.
+  /// - Parameters:
+  ///   - sleep: Waits until the next attempt.
+  ///   - now: Returns the present time.
   func run(
     _ wakeups: AsyncStream<Void>, sleep: (Duration) async -> Void = { try? await Task.sleep(for: $0) },
-    step: () async -> Step
+    now: () async -> ContinuousClock.Instant = { .now }, step: () async -> Step
   ) async {
     for await _ in wakeups {
       var failures = 0
+      var begun = await now()
       var next = await step()
       while next != .done, !Task.isCancelled {
         if next == .failed {
@@ -28,8 +40,14 @@ struct WorkLoop {
           if Task.isCancelled { return }
         } else {
           failures = 0
-          if next == .slice { await sleep(Self.turn) } else { await Task.yield() }
+          let took = await now() - begun
+          if let pause = Self.turn(after: took, isSlice: next == .slice) {
+            await sleep(pause)
+          } else {
+            await Task.yield()
+          }
         }
+        begun = await now()
         next = await step()
       }
       if Task.isCancelled { return }

@@ -11,7 +11,7 @@ final class AccountBook {
   /// The states of this account and of all accounts that a zone here lists.
   private(set) var accounts: Accounts {
     didSet {
-      store.setAccounts(accounts)
+      store.setAccounts(accounts, device: device)
       heads = [:]
       changes += 1
     }
@@ -45,7 +45,7 @@ final class AccountBook {
       }
     }
     try store.saveAccountStates([account.id: account.encoded])
-    store.setAccounts(accounts)
+    store.setAccounts(accounts, device: device)
   }
 
   /// Replaces the stored state of this or another account.

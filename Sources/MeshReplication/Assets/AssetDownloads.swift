@@ -163,6 +163,7 @@ public final class AssetDownloads: Part {
       // An honest node verifies the chunks that it gives.
       if let device = sessions[link]?.peer?.device { incidents.note(liar: device) }
       incidents.refuse("wrong-chunk")
+      probe?(.chunkWrong)
       fetching.lost(link)
       return sessions.end(link, .protocolViolation, "a chunk of an asset is not what its manifest says")
     }

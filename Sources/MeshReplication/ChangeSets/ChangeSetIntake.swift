@@ -27,13 +27,14 @@ struct ChangeSetIntake: Part {
   /// Checks what can be checked without merging, the cheapest first, and stores the valid change sets.
   func learn(_ link: LinkID, _ id: ZoneID, _ encoded: [[UInt8]], now: Moment) throws {
     guard sessions.isCommon(id, link), let state = zones[id]?.state else { return }
+    let changeSets = try encoded.map { try ChangeSet($0, with: cryptography) }
+    guard changeSets.allSatisfy({ $0.header.zone == id }) else {
+      return sessions.end(link, .protocolViolation, "a change set came in a zone that it does not name")
+    }
     var intake = Intake()
-    for bytes in encoded {
-      let changeSet = try ChangeSet(bytes, with: cryptography)
-      guard changeSet.header.zone == id else {
-        return sessions.end(link, .protocolViolation, "a change set came in a zone that it does not name")
-      }
-      guard try take(changeSet, state, id, &intake) else {
+    var signatures = ChangeSetSignatures(changeSets, cryptography)
+    for index in changeSets.indices {
+      guard try take(changeSets[index], state, id, &intake, isSigned: { signatures.isValid(index) }) else {
         return sessions.end(link, .protocolViolation, "a change set's signature is not its author's")
       }
     }
@@ -48,7 +49,9 @@ struct ChangeSetIntake: Part {
 
   /// Checks one change set. Returns false if its author has not signed it. Nothing is concluded from the change set
   /// before its signature is checked.
-  private func take(_ changeSet: ChangeSet, _ state: ZoneState, _ id: ZoneID, _ intake: inout Intake) throws -> Bool {
+  private func take(
+    _ changeSet: ChangeSet, _ state: ZoneState, _ id: ZoneID, _ intake: inout Intake, isSigned: () -> Bool
+  ) throws -> Bool {
     let (author, number) = (changeSet.header.author, changeSet.header.number)
     if intake.stored[author] == nil {
       let (stored, citation) = try store.stored(id, author)
@@ -65,7 +68,7 @@ struct ChangeSetIntake: Part {
       return true
     }
     if author.device == device, number > stored {
-      guard changeSet.isSigned(with: cryptography) else { return false }
+      guard isSigned() else { return false }
       try writers.meetOwn(author, number: number, stored: stored, id)
     }
     // The author gets no row before this check, because instances cost their sender nothing.
@@ -75,7 +78,7 @@ struct ChangeSetIntake: Part {
       return true
     }
     // The store compares the hash of a change set that is already here. Only a new one needs a signature check.
-    guard number <= stored || changeSet.isSigned(with: cryptography) else { return false }
+    guard number <= stored || isSigned() else { return false }
     if expected == 0 {
       if intake.room == nil { intake.room = try takeAuthorRoom(id, state) }
       switch intake.room?.take(author.device) ?? .full {
@@ -118,6 +121,7 @@ struct ChangeSetIntake: Part {
       case .gap: hasGap = hasGap || zones[id]?.intake.isStuck(changeSet.header.author) != true
       case .overQuota:
         incidents.refuse("over-quota")
+        probe?(.overQuota)
         zones[id]?.intake.note(overQuota: changeSet.header.author)
       case .fork:
         guard changeSet.isSigned(with: cryptography) else {
@@ -136,11 +140,34 @@ struct ChangeSetIntake: Part {
         return sessions.end(link, .protocolViolation, "a change set does not continue its author's chain (\(outcome))")
       }
     }
+    sessions[link]?.progress.received(new)
     try sessions.handle(
       link, .settled(id, received: received, bytes: bytes, new: new, duplicates: duplicates), now: now)
     if hasGap { try sessions.ask(link, id, now: now) }
     // The citation tells where the author ends. Change sets that depend on later ones don't wait for them.
     try reverts.setLimits(id, of: newAuthors)
     if new > 0 { due.note(.merge(id)) }
+  }
+}
+
+/// The signatures of a message's change sets. They are verified in parallel, the next ones together with the one that is
+/// asked for. A message without any valid one costs no more than that.
+private struct ChangeSetSignatures {
+  private static let together = 64
+  private let changeSets: [ChangeSet]
+  private let cryptography: any Cryptography
+  private var results: [Bool] = []
+
+  init(_ changeSets: [ChangeSet], _ cryptography: any Cryptography) {
+    (self.changeSets, self.cryptography) = (changeSets, cryptography)
+  }
+
+  /// Returns whether a change set is signed by its author. Ask in ascending order.
+  mutating func isValid(_ index: Int) -> Bool {
+    if index >= results.count {
+      results += [Bool](repeating: false, count: index - results.count)
+      results += cryptography.verify(changeSets[index...].prefix(Self.together).map(\.signed))
+    }
+    return results[index]
   }
 }

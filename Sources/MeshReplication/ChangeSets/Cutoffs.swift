@@ -41,20 +41,31 @@ struct Cutoffs: Part {
   }
 
   /// Returns where this device's authors end in a share that has ended for its account: at the vector that a device of
-  /// the owner has acknowledged. Another participant may be removed before it passes on what it has. If the account was
-  /// removed, the removal says where its authors end.
+  /// the owner has acknowledged. Another participant may be removed before it passes on what it has.
+  ///
+  /// If the account was removed, the removal says where its authors end. But another device of the owner may reject a
+  /// write that the removal accepts, and this device no longer hears of it. So its authors end at the vector that all
+  /// devices of the owner have acknowledged, as far as this device has met them.
   private func unsent(_ id: ZoneID, _ state: ZoneState) throws -> [Author: UInt64] {
     guard state.root != nil, state.owner != nil, state.permission(account.id) == nil,
-      state.participants[account.id]?.status != .removed, try !standings.keepsCopies && !store.keepsCopy(of: id)
+      try !standings.keepsCopies && !store.keepsCopy(of: id)
     else { return [:] }
-    var taken = VersionVector()
-    for (device, bytes) in try store.acknowledgements(id) {
-      guard let owner = state.owner, owner != account.id, state.account(of: device) == owner else { continue }
+    let taken = try store.acknowledgements(id).compactMap { device, bytes -> VersionVector? in
+      guard let owner = state.owner, owner != account.id, state.account(of: device) == owner,
+        accounts[owner]?.isRevoked(device) != true
+      else { return nil }
       var reader = ByteReader(bytes)
-      if let merged = try? Acknowledgement(from: &reader).merged { taken.formUnion(merged) }
+      return try? Acknowledgement(from: &reader).merged
     }
+    let isRemoved = state.participants[account.id]?.status == .removed
+    // If this device has met only one, that is usually the one that removed the account.
+    if isRemoved, taken.count < 2 { return [:] }
     let own = try store.mergedVector(id).authors.filter { $0.device == device }
-    return Dictionary(own.map { ($0, taken[$0]) }, uniquingKeysWith: { first, _ in first })
+    return Dictionary(
+      own.map { author in
+        let numbers = taken.map { $0[author] }
+        return (author, (isRemoved ? numbers.min() : numbers.max()) ?? 0)
+      }, uniquingKeysWith: { first, _ in first })
   }
 
   /// Returns the reason that a change set is not stored at all, or nil if it may be.

@@ -90,6 +90,7 @@ struct Forks: Part {
     guard let zone = zones[id], proof.limit < (try cutoffs.limit(proof.author, id)) ?? .max,
       zone.state.account(of: proof.author.device) != nil, logs.mayProve(id)
     else { return }
+    probe?(.forkProven)
     changes.notify(proof)
     try changes.append(.fork(proof), id, now: now)
   }
@@ -114,6 +115,7 @@ struct Forks: Part {
       guard let excess = Excess(headers[start..<min(start + Limits.beginnings, headers.count)]),
         logs.mayProve(id)
       else { return }
+      probe?(.excessProven)
       try logs.append(.excess(excess), id)
     }
     try changes.changed(id, now: now)

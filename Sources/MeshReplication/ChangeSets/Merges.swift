@@ -24,6 +24,7 @@ struct Merges: Part {
       due.finish(.news)
     } catch is MissingKey {
       due.finish(.news)
+      probe?(.mergeWaitsForKey)
       // As in `upkeep`, merging continues when a key arrives.
       due.giveMerges(turn: false)
       due.finish(.merge(id))

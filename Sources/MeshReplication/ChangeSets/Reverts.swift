@@ -15,7 +15,10 @@ struct Reverts: Part {
     for author in authors where state.account(of: author.device) != nil || state.mayLackDevices {
       let citation = try store.stored(id, author).citation
       let limit = cutoffs.limit(author, id, state, citing: citation)
-      if zones[id]?.limits.set(limit, of: author) == true { zones[id]?.intake.noteRefused() }
+      if zones[id]?.limits.set(limit, of: author) == true {
+        probe?(.limitRaised)
+        zones[id]?.intake.noteRefused()
+      }
     }
   }
 
@@ -26,6 +29,7 @@ struct Reverts: Part {
   func setLimits(_ id: ZoneID) throws {
     let limits = try cutoffs.limits(id)
     guard let raised = zones[id]?.limits.set(limits), !raised.isEmpty else { return }
+    probe?(.limitRaised)
     zones[id]?.intake.noteRefused()
     if let author = try writers.author(id), raised[author] != nil, try writers.reasonForNewInstance(id) != nil {
       try writers.renewInstance(id, because: nil)

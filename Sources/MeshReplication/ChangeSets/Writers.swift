@@ -72,6 +72,7 @@ struct Writers: Part {
   ///
   /// - Parameter reason: The reason to show to a person, or nil to show nothing.
   func renewInstance(_ id: ZoneID, because reason: String?) throws {
+    probe?(.instanceRenewed)
     let isBegun = try beginInstance(id) != nil
     zones[id]?.bar(!isBegun)
     // During the start, the standings are updated after all zones are loaded.
@@ -132,6 +133,7 @@ struct Writers: Part {
     guard author.device == device, number > stored else { return }
     // The share is one that this account left or was removed from, with everything it wrote there.
     if let state = zones[id]?.state, state.owner != account.id, state.limit(ofUnknown: author) != nil { return }
+    probe?(.ownChangeSetMet)
     if try author == self.author(id) {
       try renewInstance(id, because: "the database is older than what this device has sent: it was restored")
     } else if stored == 0 {

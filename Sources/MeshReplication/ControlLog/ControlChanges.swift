@@ -76,6 +76,8 @@ final class ControlChanges: Part {
     try standings.endDropping(id, now: now)
     try standings.update()
     try reverts.setLimits(id)
+    // Accounts that are out learn of no later record, and so of no epoch that is created because of them.
+    try membership.leaveThoseOut(id, now: now)
     // An epoch names 64 of the log's heads. If an account forks the log, several epochs are needed to cover all heads.
     for _ in 0..<Self.epochsAtOnce {
       guard let zone = zones[id], zone.state.currentEpoch == nil, mayWrite(zone) else { break }
@@ -83,7 +85,6 @@ final class ControlChanges: Part {
       // The epoch covers the whole log, so another would be no better.
       if zone.state.heads.count <= Limits.controlHeads { break }
     }
-    try membership.leaveThoseOut(id, now: now)
     try membership.offer(id, now: now)
     let links = sessions.links(sharing: id)
     for link in links { keys.request(link, id, lacking) }

@@ -134,6 +134,7 @@ public struct JoinedShare: Sendable {
   /// the log may name more accounts than were ever admitted.
   private var sizes: [AccountID: Int] = [:]
   var stateBound = Choices.joinedAccounts
+  var recordBound = Choices.joinedControlRecords
   /// True if states were left out because they were too large. A session brings them once the share is here.
   private var isLacking = false
   private var known: [ControlID: ControlRecord] = [:]
@@ -201,7 +202,7 @@ public struct JoinedShare: Sendable {
     for bytes in encoded {
       guard let record = try? ControlRecord(bytes, cryptography), record.zone == zone else { return false }
       guard !has(record.id) else { continue }
-      guard records.count < Choices.joinedControlRecords else { return false }
+      guard records.count < recordBound else { return false }
       people.meet(record.act, id: record.id, cryptography)
       guard follows(record), record.isSound(people, accounts, isLacking: isLacking, cryptography) else { return false }
       records.append(record)

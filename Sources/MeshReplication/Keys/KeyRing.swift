@@ -18,6 +18,7 @@ final class KeyRing: Part {
   /// its control records. Then another device creates one.
   func mint(_ id: ZoneID, now: Moment) throws {
     guard logs.hasNumber(id), let (record, key) = try newEpoch(id) else { return }
+    if zones[id]?.state.epochs.isEmpty == false { probe?(.epochChanged) }
     try logs.publish(record)
     know(record, key)
     for link in sessions.links(sharing: id) { send(link, id, [EpochID(record.id.bytes)].compactMap(\.self)) }

@@ -84,7 +84,10 @@ final class Clocks: Part {
     let own = sessions.values.filter { $0.peer?.account == account.id }
     watch.look(now, peers: own.compactMap(\.clockOffset))
     if let fault = watch.fault {
-      if before == nil { outbox.log(.warning, "nothing is signed: \(fault.text)") }
+      if before == nil {
+        probe?(.clockNotBelieved)
+        outbox.log(.warning, "nothing is signed: \(fault.text)")
+      }
     } else if before != nil {
       due.note(.flush)
       outbox.log(.info, "the clock is right again: writing on")

@@ -75,6 +75,11 @@ struct PeerProgress {
   private(set) var backlogs: [ZoneID: AssetBacklog] = [:]
   private(set) var digests: [ZoneID: (vector: VersionVector, digest: ZoneDigest, unsent: Unsent)] = [:]
 
+  /// The number of new change sets that it has sent in this session.
+  private(set) var received: UInt64 = 0
+
+  mutating func received(_ new: Int) { received += UInt64(new) }
+
   mutating func merged(_ zone: ZoneID, _ vector: VersionVector) { merged[zone] = vector }
 
   mutating func acknowledged(_ zone: ZoneID, _ vector: VersionVector) {

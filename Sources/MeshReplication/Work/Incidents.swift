@@ -13,6 +13,8 @@ final class Incidents {
   private(set) var refusals: [String: Int] = [:]
   /// Devices that gave wrong chunks. They are not asked again.
   private(set) var liars: Set<DeviceID> = []
+  /// Notes the rare branches that the replica takes.
+  var probe: BranchProbe?
   private let outbox: Outbox
 
   init(_ outbox: Outbox) { self.outbox = outbox }

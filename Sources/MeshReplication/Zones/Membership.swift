@@ -52,7 +52,8 @@ struct Membership: Part {
     guard let session = sessions[link], session.conversation.isOpen, let peer = session.peer,
       isCommon(zone, with: peer.account), !session.conversation.commonZones.contains(zone)
     else { return }
-    if peer.account != account.id { try schema.send(link) }
+    // The receiver takes what it is told of a share only after it knows the share.
+    if peer.account == account.id { try schema.sendOwnerPolicies(link) } else { try schema.send(link) }
     let stored = try store.storedVector(zone)
     let merged = try store.mergedVector(zone)
     try sessions.handle(link, .share(zone, stored: stored), now: now)
@@ -101,6 +102,7 @@ struct Membership: Part {
         !isCommon(id, with: peer.account), zones[id]?.state.permission(peer.account) == nil,
         sessions[link]?.membership.tell(id) == true
       else { continue }
+      probe?(.admittedAndRemovedTogether)
       try logs.give(link, id, beyond: [], now: now)
     }
   }

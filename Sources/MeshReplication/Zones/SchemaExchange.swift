@@ -16,9 +16,18 @@ final class SchemaExchange: Part {
     let ruled = ruled(tables, by: account.id, with: peer.account)
     let rules = Self.fitting(ruled)
     if !rules.isEmpty { sessions.send(link, .schemaRules(rules)) }
-    let policies = Self.fittingPolicies(ruled)
+    let policies = Self.fitting(ruled.map { NamedPolicies(table: $0.name, policies: $0.policies) })
     if !policies.isEmpty { sessions.send(link, .columnPolicies(policies)) }
+    try sendOwnerPolicies(link)
     sessions.send(link, .schema(tables))
+  }
+
+  /// Tells another device of this account what owners of shares have set.
+  func sendOwnerPolicies(_ link: LinkID) throws {
+    guard sessions[link]?.peer?.account == account.id else { return }
+    for (owner, policies) in try store.ownerPolicies().sorted(by: { $0.key < $1.key }) {
+      sessions.send(link, .ownerPolicies(owner, Self.fitting(policies)))
+    }
   }
 
   func sendAll(besides source: LinkID? = nil) throws {
@@ -44,6 +53,7 @@ final class SchemaExchange: Part {
     let isOwn = peer.account == account.id
     let bringsPolicies = isOwn && !session.schema.policies.isEmpty
     let policies = bringsPolicies ? try ownPolicies() : []
+    let known = try store.ownerPolicies()
     let isPrivate = try store.saveForeignSchema(
       try believed(of: peer.account, withRules(link, tables, now: now)), device: peer.device, isOwn: isOwn)
     for table in isPrivate {
@@ -54,7 +64,35 @@ final class SchemaExchange: Part {
     }
     hasForeignSchema = true
     // A device that isn't connected to the one that set a policy gets it from this one.
-    if bringsPolicies, try ownPolicies() != policies { try sendAll(besides: link) }
+    if bringsPolicies, try ownPolicies() != policies {
+      try sendAll(besides: link)
+    } else {
+      try passOn(unless: known, besides: link)
+    }
+  }
+
+  /// Handles the policies of a share's owner that another device of this account has met. Such a device may set policies
+  /// of this account, which come before the owner's, so it gains nothing by inventing them. An account that owns no
+  /// share here has no policies.
+  func learn(_ link: LinkID, _ policies: [NamedPolicies], of owner: AccountID, now: Moment) throws {
+    guard sessions[link]?.peer?.account == account.id, owner != account.id, mayRule(owner) else { return }
+    let known = try store.ownerPolicies()
+    let timely = policies.map { table in
+      NamedPolicies(table: table.table, policies: table.policies.filter { isTimely($0, now: now) })
+    }
+    try store.saveOwnerPolicies(timely, of: owner)
+    try passOn(unless: known, besides: link)
+  }
+
+  /// Tells the other devices of this account what an owner has set, unless these policies were known before.
+  private func passOn(unless known: [AccountID: [NamedPolicies]], besides link: LinkID) throws {
+    guard try store.ownerPolicies() != known else { return }
+    for other in sessions.openLinks where other != link { try sendOwnerPolicies(other) }
+  }
+
+  /// Returns whether a policy can be replaced. Nobody could set another one after one of the end of time.
+  private func isTimely(_ setting: ColumnPolicySetting, now: Moment) -> Bool {
+    setting.time <= now.wall.saturatingAdding(Choices.clockBound)
   }
 
   /// Returns the policies that this account set.
@@ -73,8 +111,7 @@ final class SchemaExchange: Part {
       var policed = table
       let names = Set(table.columns.map(\.name.folded))
       policed.policies = (session.schema.policies[table.name.folded] ?? []).filter {
-        // Nobody could set another policy after one of the end of time.
-        names.contains($0.column.folded) && $0.time <= now.wall.saturatingAdding(Choices.clockBound)
+        names.contains($0.column.folded) && isTimely($0, now: now)
       }
       var described = policed
       described.rules = session.schema.rules[table.name.folded]
@@ -112,13 +149,13 @@ final class SchemaExchange: Part {
   }
 
   /// Returns the policies of the tables' columns, as many as one message carries.
-  private static func fittingPolicies(_ tables: [SchemaDescription]) -> [NamedPolicies] {
+  private static func fitting(_ tables: [NamedPolicies]) -> [NamedPolicies] {
     var room = Limits.message / 2
     return tables.compactMap { table in
       let policies = Array(table.policies.prefix(ColumnPolicySetting.limit))
       guard !policies.isEmpty else { return nil }
       room -= policies.reduce(Limits.name) { $0 + $1.column.utf8.count + 16 }
-      return room < 0 ? nil : NamedPolicies(table: table.name, policies: policies)
+      return room < 0 ? nil : NamedPolicies(table: table.table, policies: policies)
     }
   }
 

@@ -79,6 +79,7 @@ final class StandingBook: Part {
   func dropEnded(now: Moment) throws -> Bool {
     for standing in standings where standing.role == .ended && !dropped.contains(standing.zone) {
       guard try store.pendingCount() == 0 else { return false }
+      probe?(.shareEnded)
       let hasMore = try drop(standing.zone, now: now)
       try noticePending()
       if hasMore { return true }
@@ -96,6 +97,7 @@ final class StandingBook: Part {
   /// rows, because the rest would be taken for the complete share.
   func endDropping(_ id: ZoneID, now: Moment) throws {
     guard dropping.contains(id), zones[id]?.state.permission(account.id) != nil else { return }
+    probe?(.readmittedWhileEnding)
     while try drop(id, now: now) {}
     try sessions.ask(sessions.links(sharing: id), id, now: now)
   }

@@ -33,6 +33,7 @@ struct Cutter {
     let end = try session.sql.integer(
       "SELECT max(number) FROM mesh_log WHERE zone = ? AND author = ? AND number <= ? AND final = 1",
       [.integer(zone), .integer(author), .bits(limit)])
+    if UInt64(bitPattern: end ?? 0) < limit { session.reached(.cutInsideUnit) }
     return UInt64(bitPattern: end ?? 0)
   }
 
@@ -176,8 +177,10 @@ struct Cutter {
     _ ref: RecordRef, _ old: StoredRecord, _ records: ZoneRecords, _ materialiser: Materialiser
   ) throws {
     try materialiser.stopWaiting(ref)
+    let table = session.catalog.table(ref.table)
+    if let table { _ = try materialiser.takeLocal(ref, table, old, to: State()) }
     try records.remove(ref, old)
-    guard old.isShown, let table = session.catalog.table(ref.table) else { return }
+    guard old.isShown, let table else { return }
     try materialiser.vacate(ref, table)
     try materialiser.leave(ref, table)
   }

@@ -13,6 +13,8 @@ final class Merger {
   let accounts: Accounts?
   let now: Int64
   private var seen: CausalContext?
+  /// The records of which parts were lost. Computed on first use.
+  private lazy var lostParts = Result { try session.recordsWithLostParts() }
   private var session: Session { records.session }
 
   init(
@@ -45,6 +47,14 @@ final class Merger {
       }
       first += table.rows.count
     }
+  }
+
+  /// Continues the lost parts of a record that has arrived from another zone.
+  private func continueLateParts(_ ref: RecordRef, after change: RowChange) throws {
+    guard change.isLife, change.generation.isAlive, materialiser.others != nil, try lostParts.get().contains(ref) else {
+      return
+    }
+    try session.continueLateParts(ref)
   }
 
   /// The rows of one table in one part. Names are looked up once.
@@ -80,7 +90,8 @@ final class Merger {
         try birth.write(ref, change)
       {
         if !birth.table.references.isEmpty { merger.materialiser.check(ref) }
-        return try merger.materialiser.appear(ref)
+        try merger.materialiser.appear(ref)
+        return try merger.continueLateParts(ref, after: change)
       }
       let old = try merger.records.load(ref)
       let news = try State(change, columns: columns, long)
@@ -91,8 +102,10 @@ final class Merger {
       if change.isLife, !change.generation.isAlive { try noteDeleteOfMoved(ref, change, before) }
       // This happens before the row changes, because the row has the bytes of the lost value.
       let comesAgain = try comesAgain(ref, change, before)
+      var losesParts = false
       for loss in losses where try isConflict(loss, state, comesAgain: comesAgain) {
         try merger.records.noteConflict(ref, loss, by: owner, now: merger.now)
+        losesParts = try losesParts || merger.session.catalog.part(loss.column) != nil
       }
       if state != before {
         let changed = Set(state.cells.filter { before.cells[$0.key] != $0.value }.keys)
@@ -103,6 +116,11 @@ final class Merger {
           try merger.session.noteRenamed(ref, changed)
         }
         try goOnUnderNewName(ref, before, state)
+      }
+      if losesParts {
+        try merger.session.continueLateParts(ref)
+      } else {
+        try merger.continueLateParts(ref, after: change)
       }
     }
 
@@ -239,6 +257,12 @@ final class Merger {
     private func isConflict(_ loss: State.Loss, _ state: State, comesAgain: Bool) throws -> Bool {
       if state.isAlive, state.cells[loss.column]?.value == loss.loser.value { return false }
       let stamp = loss.loser.stamp
+      // The author's later part contains this one. Records that move bring parts with them.
+      if state.isAlive, loss.winner?.author == stamp.author, state.cells[loss.column]?.stamp == loss.winner,
+        try merger.session.catalog.part(loss.column) != nil
+      {
+        return false
+      }
       // The value was written in an earlier change set, under another name. The present context of the change set's
       // author doesn't tell what it knew then.
       if comesAgain, let winner = loss.winner, isEarlier(loss.wasLocal ? winner : stamp) {

@@ -45,6 +45,7 @@ extension Store {
 
   /// Marks an author whose change sets can never be merged. This is visible to people, and harms no other author.
   private func refuse(_ head: AuthorHead, _ reason: String, _ zone: ZoneID) throws {
+    reached(.unitMalformed)
     try write { session in
       let row = try ZoneRow.obtain(zone, session.sql)
       var stuck = head
@@ -79,8 +80,10 @@ extension Store {
             guard !writers.isEmpty, let heads = try flush(session, about: zone, writers, now, or: matches) else {
               return .flushFirst
             }
+            if !heads.isEmpty { session.reached(.flushedInMerge) }
             flushed = heads
             if let progress = try waitForOthers(slices, session, zone, writers) {
+              session.reached(.mergeWaitsForMove)
               return flushed.isEmpty ? progress : .merged(records: 0, unitEnded: false, flushed: flushed)
             }
           }
@@ -92,6 +95,8 @@ extension Store {
             }
             try records.zone.save(session.sql)
           }
+          if slices.count > 1 { session.reached(.unitsMergedTogether) }
+          if !slices.contains(where: \.isUnitEnd) { session.reached(.unitMergedInSlices) }
           return .merged(
             records: slices.reduce(0) { $0 + $1.rowCount }, unitEnded: slices.contains(where: \.isUnitEnd),
             flushed: flushed)
@@ -104,11 +109,13 @@ extension Store {
       } catch is FlushTakenBack {
         return .flushFirst
       } catch let taken as TakenBack where refused[taken.ref] == nil {
+        reached(.transactionRolledBack)
         // The table may accept what was merged before, and then goes on showing it.
         if merging == slices.startIndex {
           refused[taken.ref] = taken.message
           slices = slices.prefix(1)
         } else {
+          reached(.mergeShortened)
           slices = slices[..<merging]
         }
       } catch let fault as UnitReader.Malformed {
@@ -116,6 +123,7 @@ extension Store {
         guard merging > slices.startIndex else {
           throw MalformedSlice(head: slices[merging].head, reason: fault.reason)
         }
+        reached(.mergeShortened)
         slices = slices[..<merging]
       }
     }

@@ -18,6 +18,7 @@ extension Store {
       try requireNothingPending(session)
       let row = try ZoneRow.obtain(zone, session.sql)
       for (author, limit) in try Cutter.begun(session, row) {
+        session.reached(.cutResumed)
         // Some of these change sets are reverted already, so the rest is reverted as well. Those that are valid now
         // will arrive again.
         if limits[author] == nil { aftermath[author] = .kept }
@@ -39,6 +40,7 @@ extension Store {
     let halves = try read { try $0.heads(zone).filter { $0.malformed != nil && $0.isInsideUnit } }
     guard !halves.isEmpty else { return nil }
     guard try read({ try !$0.hasPending() }) else { return .flushFirst }
+    reached(.partOfUnitReverted)
     let limits = try read { session in
       Dictionary(
         try halves.map { (try session.catalog.author($0.author), $0.merged) }, uniquingKeysWith: { first, _ in first })

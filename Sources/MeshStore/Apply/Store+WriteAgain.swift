@@ -56,6 +56,7 @@ private struct Rewriter {
       try rewrite.remove(session.sql, zone: part.zone.id)
     }
     guard !tables.isEmpty else { return nil }
+    session.reached(.writtenAgain)
     let changeSet = try part.append(.changes(tables), isFinal: true, session, writer)
     try merge(changeSet, since: start, refused)
     return part.head.mergedHead

@@ -108,6 +108,7 @@ struct UnitReader {
       if !slice.isUnitEnd, !slices.isEmpty {
         // It comes first the next time, and with the whole budget. Otherwise the merged state would contain a part of a unit
         // beyond the merged vector, and a unit that fits into a transaction would be split.
+        session.reached(.unitPutFirst)
         turns.round.append([slice.head.author])
         return .slices(slices)
       }

@@ -99,6 +99,9 @@ extension Materialiser {
     }
     row = shown
     var values = try records.values(ref, record, row: row)
+    for column in try local(ref, table, record).keys where values[column] == nil {
+      values[column] = table.indexes[column].map { row[$0] }
+    }
     // A program may have written another value in place of a merged value that the row doesn't show.
     for column in record.extra.keys where record.hides(column) {
       guard let index = table.indexes[column], row[index] != record.shown[column] ?? .null else { continue }

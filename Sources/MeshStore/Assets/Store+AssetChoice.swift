@@ -63,7 +63,10 @@ extension Store {
       let cells = try read { try $0.evictable(asset) }
       // Bytes can be written without firing triggers, so the compared state must still be valid.
       let done = try write { session in
-        guard try session.dataVersion() == version else { throw EvictionError.written }
+        guard try session.dataVersion() == version else {
+          session.reached(.evictionInterrupted)
+          throw EvictionError.written
+        }
         return try session.evict(cells, asset)
       }
       rows += done
@@ -113,7 +116,10 @@ extension Session {
 
   /// Returns as many cells as one transaction can take. Each is compared byte by byte.
   fileprivate func evictable(_ id: AssetID) throws -> [ShownAsset] {
-    guard try !hasPending() else { throw EvictionError.written }
+    guard try !hasPending() else {
+      reached(.evictionInterrupted)
+      throw EvictionError.written
+    }
     guard let manifest = try manifest(id) else { return [] }
     let shown = try sql.all(
       "SELECT zone, tbl, key, col FROM mesh_asset_use WHERE asset = ? AND shown = 1 LIMIT \(StoreLimits.placedRows)",
@@ -136,6 +142,7 @@ extension Session {
         for entry in group { try materialiser.evict(entry.ref, entry.cell) }
       }
     }
+    if !cells.isEmpty { reached(.assetEvicted) }
     try choose(asset, isFetched: false)
     try forgetKept(asset)
     return cells.count

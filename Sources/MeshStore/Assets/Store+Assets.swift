@@ -47,6 +47,7 @@ extension Store {
     // Another device may give up its copy because this one is complete.
     guard let chunks, chunks.isComplete else { return chunks }
     try settleAssets()
+    if !staged.isLasting(id) { reached(.assetSettled) }
     try guarding { try staged.settle(id) }
     return chunks
   }

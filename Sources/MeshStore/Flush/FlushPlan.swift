@@ -96,6 +96,8 @@ struct FlushPlan {
   var losses: [Loss] = []
   var vacated: [Vacated] = []
   var arrivals: [Arrival] = []
+  /// The conflicts that are over because the lost parts continue.
+  var continued: [Int64] = []
   var tables: [TableChanges] = []
   var longValues: [LongValue] = []
   /// If not empty, these rows are deleted first, with capture turned on, and the rest of the plan is not carried out.

@@ -4,14 +4,16 @@ import MeshCore
 /// devices that move the same record send the same. After all records that belong to it have moved too, the move
 /// deletes it in the old zone.
 extension FlushPlanner {
-  /// Moves a record here. If another device has already moved it here, only the edits made meanwhile are added. If
-  /// another record with the same key is here, it gets all values, as if the row had been written over it.
+  /// Moves a record here. If another device has already moved it here, only the edits made meanwhile are added, and the
+  /// parts of columns that are later where it was. If another record with the same key is here, it gets all values, as
+  /// if the row had been written over it.
   mutating func arrive(
     _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?, from zone: Int64
   ) throws -> Bool {
     guard let left = try ZoneRow.read(id: zone, session.sql) else { return true }
     let source = ZoneRecords(session, zone: left)
-    guard let record = try source.load(entry.ref), record.isAlive else {
+    guard let record = try source.load(entry.ref), record.isAlive, zone != records.zone.id else {
+      if let old, let isDone = try continueLateParts(entry, old, row) { return isDone }
       guard let row else { return true }
       return try old?.isAlive == true ? edit(entry, old, row) : birth(entry, old, row)
     }
@@ -19,20 +21,51 @@ extension FlushPlanner {
     var state = try source.state(entry.ref, record)
     var generation = (old?.generation ?? 0).nextGeneration
     var edits = try edits(entry, row, of: record, after: old)
+    var parts: [Int64: State.Cell] = [:]
     if let old, !isNew {
       let known = try records.state(entry.ref, old)
-      if known.life != state.life { edits = overwriting(state, with: edits, at: time(entry.wall, after: old)) }
+      session.reached(known.life == state.life ? .movedOntoItself : .movedOntoAnother)
+      if known.life != state.life {
+        edits = overwriting(state, with: edits, at: time(entry.wall, after: old))
+      } else {
+        parts = try state.cells.filter { column, cell in
+          try session.catalog.part(column) != nil && known.cells[column].map { $0.stamp < cell.stamp } ?? true
+        }
+      }
       (state, generation) = (known, old.generation)
     }
-    var cells = state.cells
+    var cells = state.cells.merging(parts) { $1 }
     for edit in edits { cells[edit.column] = edit.cell }
     let life = state.life ?? global(time(entry.wall))
     state = State(generation: generation, life: life, cells: cells)
-    let emitted = isNew ? cells : Dictionary(edits.map { ($0.column, $0.cell) }, uniquingKeysWith: { $1 })
-    guard try emitted.isEmpty && !isNew || emit(entry, emitted, generation, isNew ? life : nil) else { return false }
+    let emitted = isNew ? cells : parts.merging(edits.map { ($0.column, $0.cell) }) { $1 }
+    // Only a birth may contain stamps of others.
+    let isBirth = isNew || !parts.isEmpty
+    guard try emitted.isEmpty && !isNew || emit(entry, emitted, generation, isBirth ? life : nil) else { return false }
     for cell in emitted.values { plan.clock.witness(cell.stamp.time) }
     plan.clock.witness(life.time)
     plan.arrivals.append(.init(ref: entry.ref, table: entry.table, state: state, zone: zone, to: records.zone.id))
+    return true
+  }
+
+  /// Continues the parts that devices wrote in a zone before they knew that the record had moved here. Returns nil if
+  /// there are none, or if the row belongs to another record.
+  private mutating func continueLateParts(
+    _ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]?
+  ) throws -> Bool? {
+    let isWritten = entry.isInserted || entry.isDeleted || !entry.columns.isEmpty
+    guard old.isAlive, old.isShown || !isWritten else { return nil }
+    let late = try session.lateParts(entry.ref, in: records)
+    if late.isEmpty { return isWritten ? nil : true }
+    let known = try records.state(entry.ref, old)
+    var cells = known.cells
+    for part in late where cells[part.column].map({ $0.stamp < part.cell.stamp }) ?? true {
+      cells[part.column] = part.cell
+      plan.clock.witness(part.cell.stamp.time)
+    }
+    let state = State(generation: known.generation, life: known.life, cells: cells)
+    guard try follow(entry, old, old.isShown ? row : nil, with: state, after: known) else { return false }
+    plan.continued += late.map(\.conflict)
     return true
   }
 

@@ -6,6 +6,7 @@ import MeshCore
 extension FlushPlanner {
   /// Copies the merged values of former names to columns that were renamed.
   mutating func rename(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]?) throws -> Bool {
+    session.reached(.columnRenamed)
     let before = try records.state(entry.ref, old)
     var news = try renamedParts(entry, before)
     var written: [Int64] = []
@@ -155,6 +156,7 @@ extension FlushPlanner {
     _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?, from table: Int64
   ) throws -> Bool {
     guard let source = try records.load(RecordRef(table: table, key: entry.ref.key)) else { return true }
+    session.reached(.tableRenamed)
     let known = try old.map { try records.state(entry.ref, $0) } ?? State()
     let (former, base) = try former(source, table, in: entry.table.id)
     var state = known
@@ -188,6 +190,17 @@ extension FlushPlanner {
     if let source = try records.load(RecordRef(table: table, key: entry.ref.key)) {
       _ = state.merge(try former(source, table, in: entry.table.id).0)
     }
+    return try follow(entry, old, row, with: state, after: known)
+  }
+
+  /// Adds changes that others wrote elsewhere, and those that programs wrote here.
+  ///
+  /// - Parameters:
+  ///   - state: The record with the changes of others.
+  ///   - known: The record as it is merged here.
+  mutating func follow(
+    _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?, with state: State, after known: State
+  ) throws -> Bool {
     guard state != known else { return try addWritten(entry, old, row) }
     let wasWritten = entry.isInserted || entry.isDeleted || !entry.columns.isEmpty
     let written = entry.table.columns.indices.filter { index in

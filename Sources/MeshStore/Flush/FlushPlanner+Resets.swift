@@ -29,6 +29,8 @@ extension FlushPlanner {
       values[column] = key
     }
     guard !found.isEmpty else { return [:] }
-    return try records.hash(entry.ref, old, values) == old.hash ? found : [:]
+    guard try records.hash(entry.ref, old, values) == old.hash else { return [:] }
+    session.reached(.resetDerived)
+    return found
   }
 }

@@ -251,7 +251,7 @@ struct FlushPlanner {
   ) throws {
     for index in entry.table.columns.indices {
       let column = entry.table.columns[index].id
-      guard edited[index] != nil || entry.columns[column] != nil, let merged = hidden(index, old, entry.table) else {
+      guard edited[index] != nil || entry.columns[column] != nil, let merged = old.unseen(index, entry.table) else {
         continue
       }
       if row[index] != merged, row[index] != entry.table.defaultValue(index) {
@@ -265,24 +265,14 @@ struct FlushPlanner {
     }
   }
 
-  /// Returns the merged value of a column that the row has not shown yet, because the column was only just added to the
-  /// table. The writer of the column had not seen that value. Columns that differ because of a missing parent, a
-  /// missing BLOB, an unfit type or a refused value don't count.
-  private func hidden(_ index: Int, _ old: StoredRecord, _ table: TableForm) -> Value? {
-    let column = table.columns[index].id
-    guard old.isShown, let value = old.extra[column], !old.hides(column),
-      table.columns[index].schema.affinity.keeps(value),
-      !table.references.contains(where: { $0.isReset && $0.column == index })
-    else { return nil }
-    return value
-  }
-
   /// Handles an edit whose record was withdrawn from its table before the edit was flushed. The values were kept then.
   private mutating func editHeld(_ entry: PendingSlice.Entry, _ old: StoredRecord) throws -> Bool {
     var row = entry.table.columns.indices.map { old.extra[entry.table.columns[$0].id] ?? .null }
     if let key = entry.table.keyColumn, row[key] == .null { row[key] = entry.ref.key }
-    let cells = entry.columns.compactMap { column, wall in
-      old.extra[column] == nil ? nil : entry.table.indexes[column].map { (index: $0, time: time(wall, after: old)) }
+    let cells = try entry.columns.compactMap { column, wall -> (index: Int, time: HybridTime)? in
+      guard old.extra[column] != nil, let index = entry.table.indexes[column] else { return nil }
+      if wall != PendingSlice.migrated { return (index: index, time: time(wall, after: old)) }
+      return try isStamped(column, old) ? nil : (index: index, time: importTime)
     }.sorted { $0.index < $1.index }
     guard !cells.isEmpty else { return true }
     return try emit(

@@ -27,6 +27,7 @@ final class PendingRun {
       let first = try sql.integer("SELECT min(id) FROM mesh_pending WHERE ?1 = 0 OR zone = ?1", [.integer(filter)]),
       let last = try sql.integer("SELECT max(id) FROM mesh_pending")
     else { return }
+    sql.probe?(.runBegun)
     zone.runLast = min(last, first + StoreLimits.runRows - 1)
   }
 
@@ -41,6 +42,7 @@ final class PendingRun {
   /// already lead to the same changes again.
   func endAll() throws {
     sortedThrough = nil
+    if let probe = sql.probe, try sql.exists("SELECT 1 FROM mesh_zone WHERE run_last > 0") { probe(.runEndedByRouting) }
     try sql.run("UPDATE mesh_zone SET run_last = 0, run_rows = 0")
   }
 

@@ -43,6 +43,7 @@ extension Router {
     }
     let arrivals = try rows("op = \(PendingSlice.Op.arrive)")
     guard !arrivals.isEmpty else { return }
+    session.reached(.movesTurnedBack)
     let refs = Set(arrivals.map(\.ref))
     for row in arrivals { try session.sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(row.id)]) }
     for row in try rows("true") where refs.contains(row.ref) {

@@ -314,7 +314,9 @@ struct Router {
       }
       isChanged = true
     }
-    if isChanged { try session.run.endAll() }
+    guard isChanged else { return }
+    session.reached(.rowsRerouted)
+    try session.run.endAll()
   }
 
   // MARK: Carrying out
@@ -324,11 +326,13 @@ struct Router {
     switch route {
     case .zone(let zone): try assign(entry.ids, zone)
     case .keep(let own, let share):
+      session.reached(.newRowKeptAsPrivate)
       try assign(entry.ids, own)
       var room = StoreLimits.assetInMemory
       try session.noteReceipt(
         entry.ref, try session.row(entry.ref, &room), zone: share, .notPermitted, now: entry.wall)
     case .move(let from, let to):
+      session.reached(.recordMoved)
       try assign(entry.ids, to)
       try sql.run(
         """
@@ -338,6 +342,7 @@ struct Router {
     case .drop:
       for id in entry.ids { try sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(id)]) }
     case .leave(let zone):
+      session.reached(.leftByDeletingRoot)
       try markRootGone(zone)
       try assign(entry.ids, zone)
     }

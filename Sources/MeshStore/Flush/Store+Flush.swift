@@ -60,6 +60,7 @@ extension Store {
         try matches.lookOn(session)
         do {
           draft = try Draft(session, writer, now, [:], hasher, .matches(matches))
+          session.reached(.matchesFlushedInMerge)
         } catch is NeedsRun {
           return nil
         } catch is AssetHasher.TooMuch {
@@ -156,6 +157,7 @@ private struct Flusher {
   /// Deletes the rows of children whose parent was deleted, even if the writer had foreign keys turned off. The rows
   /// are deleted as a program would delete them. Capture notes them, and their own children follow later.
   private func cascade(_ cascades: [FlushPlan.Cascade]) throws {
+    store.reached(.childrenDeleted)
     try store.write { session in
       for cascade in cascades {
         guard let child = session.catalog.table(cascade.reference.child) else { continue }
@@ -176,6 +178,7 @@ private struct Flusher {
     case .blob(let blob): bytes = blob
     case .null, .integer, .real, .asset: return
     }
+    store.reached(.valueSentInPieces)
     try makeRoom(parts: UInt64(bytes.count / Limits.piece) + 2)
     let ordinal = try store.write { session in
       var row = try ZoneRow.obtain(writer.zone, session.sql)
@@ -264,7 +267,12 @@ private struct Flusher {
       part.zone.ahead = max(part.zone.ahead, plan.lastID)
     }
     try consume(plan, &part.zone, session)
-    for arrival in plan.arrivals { try session.follow(arrival) }
+    for id in plan.continued { try session.sql.run("DELETE FROM mesh_conflict WHERE id = ?", [.integer(id)]) }
+    let lost = plan.arrivals.isEmpty ? [] : try session.recordsWithLostParts()
+    for arrival in plan.arrivals {
+      try session.follow(arrival)
+      if lost.contains(arrival.ref) { try session.continueLateParts(arrival.ref) }
+    }
     if let changeSet = draft.changeSet { try part.record(changeSet, isSynced: draft.endsBatch, session) }
     try part.zone.save(session.sql)
     let leavesToShow = !isAll && (materialiser.hasPostponed || plan.changes.contains(where: \.hidesColumns))

@@ -1,26 +1,28 @@
 import MeshCore
 
-/// The rows of `mesh_head`: how far each author's change sets are here, and merged. They are in memory as they are in the file, since
-/// every message asks for some of them. What an author had merged is as long as there are authors, and is read when it is needed.
+/// The rows of `mesh_head`: the numbers up to which each author's change sets are stored and merged.
+///
+/// The rows are kept in memory, because every message needs some of them. An author's causal context has an entry for each
+/// author, so it is read from the file when it is needed.
 final class AuthorHeads {
   private let sql: Connection
-  /// By `mesh_zone.id`.
+  /// The rows of each zone, by `mesh_zone.id`.
   private var zones: [Int64: Zone] = [:]
 
   fileprivate struct Zone {
-    /// Sorted by author.
+    /// The rows, sorted by author.
     var heads: [AuthorHead] = []
-    /// The authors that have stored change sets which are not merged, ascending.
+    /// The authors with stored change sets that are not merged, ascending.
     var unmerged: [Int64] = []
-    /// Those of them with a unit that is merged in part.
+    /// The authors among them with a unit that is merged in part.
     var begun: Set<Int64> = []
-    /// How many authors have stored change sets.
+    /// The number of authors with stored change sets.
     var stored = 0
   }
 
   init(_ sql: Connection) { self.sql = sql }
 
-  /// To be called when a transaction is taken back, and when rows go by other ways than these.
+  /// Forgets the rows. Call it when a transaction is rolled back, and when rows are removed in another way than here.
   func forget() { zones = [:] }
 
   private static let columns = """
@@ -30,15 +32,16 @@ final class AuthorHeads {
 
   // MARK: Reading
 
+  /// Returns the rows of a zone, sorted by author.
   func all(_ zone: Int64) throws -> [AuthorHead] { try read(zone).heads }
 
-  /// Returns how many authors have change sets here.
+  /// Returns the number of authors with stored change sets.
   func storedCount(_ zone: Int64) throws -> Int { try read(zone).stored }
 
   /// Returns the authors that have change sets to merge, ascending.
   func unmerged(_ zone: Int64) throws -> [Int64] { try read(zone).unmerged }
 
-  /// Returns the authors with a unit that is merged in part, and more of which is stored, ascending.
+  /// Returns the authors with a unit that is merged in part, if more of it is stored, ascending.
   func begun(_ zone: Int64) throws -> [Int64] { try read(zone).begun.sorted() }
 
   private func read(_ zone: Int64) throws -> Zone {
@@ -52,14 +55,14 @@ final class AuthorHeads {
     return read
   }
 
-  /// Nil where the author has none.
+  /// Returns an author's row, or nil if it has none.
   func find(_ author: Int64, _ zone: Int64) throws -> AuthorHead? {
     let heads = try all(zone)
     let index = Self.place(of: author, heads.count) { heads[$0].author }
     return index < heads.count && heads[index].author == author ? heads[index] : nil
   }
 
-  /// A head at zero where the author has none.
+  /// Returns an author's row. If it has none, all numbers are zero.
   func of(_ author: Int64, _ zone: Int64) throws -> AuthorHead { try find(author, zone) ?? AuthorHead(author: author) }
 
   /// Returns the place of the first of `count` authors that is not below `author`.
@@ -72,7 +75,7 @@ final class AuthorHeads {
     return low
   }
 
-  /// What the author had merged at `applied`.
+  /// Returns the causal context of the author's change set `applied`.
   func context(of author: Int64, _ zone: Int64) throws -> CausalContext {
     let bytes = try sql.first(
       "SELECT context FROM mesh_head WHERE zone = ? AND author = ?", [.integer(zone), .integer(author)]
@@ -82,7 +85,7 @@ final class AuthorHeads {
     return try CausalContext(from: &reader)
   }
 
-  /// Bytes that are stored and not merged, over all zones.
+  /// Returns the bytes that are stored and not merged for each device, over all zones.
   func waiting() throws -> [DeviceID: Int64] {
     let waiting = try sql.all(
       """
@@ -94,7 +97,7 @@ final class AuthorHeads {
       waiting.compactMap { device, bytes in device.map { ($0, bytes) } }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Why authors' change sets can never be merged, in any zone.
+  /// Returns the reasons why authors' change sets can never be merged, in all zones.
   func malformed() throws -> [Int64: String] {
     let stuck = try sql.all("SELECT author, malformed FROM mesh_head WHERE malformed IS NOT NULL") {
       ($0.integer(0), $0.text(1))
@@ -104,7 +107,9 @@ final class AuthorHeads {
 
   // MARK: Writing
 
-  /// - Parameter context: What the author has merged; nil where that stays as it is.
+  /// Saves an author's row.
+  ///
+  /// - Parameter context: The author's new causal context, or nil if it doesn't change.
   func save(_ head: AuthorHead, context: CausalContext? = nil, _ zone: Int64) throws {
     var known = try read(zone)
     let bytes = context.map { context in
@@ -135,6 +140,7 @@ final class AuthorHeads {
     zones[zone] = known
   }
 
+  /// Removes the rows of a zone.
   func remove(_ zone: Int64) throws {
     try sql.run("DELETE FROM mesh_head WHERE zone = ?", [.integer(zone)])
     zones[zone] = nil
@@ -155,7 +161,7 @@ extension AuthorHeads.Zone {
 }
 
 extension AuthorHead {
-  /// Change sets are stored that are not merged.
+  /// Whether change sets are stored that are not merged.
   fileprivate var isUnmerged: Bool { stored > applied }
   fileprivate var isBegun: Bool { isUnmerged && isInsideUnit }
 

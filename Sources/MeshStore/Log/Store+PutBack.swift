@@ -27,6 +27,7 @@ extension Store {
         }
         if head.stored > 0 { try session.catalog.heads.save(head, row.id) }
       }
+      if bytes > 0 { session.reached(.putBack) }
       return bytes > 0
     }
   }

@@ -8,7 +8,10 @@ extension Materialiser {
   /// Returns whether the row stays although the parent is missing.
   func mayDangle(_ ref: RecordRef, _ parent: RecordRef) throws -> Bool {
     guard try reason(parent) != .parentElsewhere else { return false }
-    if let flushing, flushing.rekeyed.contains(parent) || written.contains(ref) { return true }
+    if let flushing, flushing.rekeyed.contains(parent) || written.contains(ref) {
+      if flushing.rekeyed.contains(parent) { session.reached(.keyRenamed) }
+      return true
+    }
     if dangling[ref]?.contains(parent) == true { return true }
     guard try hasDangling.get() else { return false }
     return try session.sql.exists(
@@ -20,6 +23,7 @@ extension Materialiser {
   }
 
   func keepDangling(_ ref: RecordRef, _ parent: RecordRef) throws {
+    session.reached(.rowShownHereOnly)
     try wait(ref, for: parent)
     try note(ref, .shownHereOnly, "written here while foreign keys were off")
     hasDangling = .success(true)

@@ -19,6 +19,7 @@ extension Session {
       else { continue }
       shown[column] = value
     }
+    if !shown.isEmpty { reached(.partsFolded) }
     return shown
   }
 }

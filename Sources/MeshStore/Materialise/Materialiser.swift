@@ -40,6 +40,10 @@ final class Materialiser {
   }
   /// The records that programs wrote and that are flushed now.
   lazy var written = flushing?.written ?? []
+  /// The indexes of the columns that a list of columns lacks, by the list.
+  var uncovered: [Int64: [Int]] = [:]
+  /// The columns whose local values are listed already.
+  var lost: [RecordRef: Set<Int64>] = [:]
   /// The scope of a share, or nil for the private zone.
   private var scope: ShareScope?
   /// The materialisers of the other zones, or nil if there are none.
@@ -106,6 +110,9 @@ final class Materialiser {
       return try records.save(ref, record, replacing: old)
     }
     guard table.keeps(ref.key) else { return try hold(ref, table, record, values, replacing: old) }
+    let stays = old.map { $0.isShown && $0.generation == state.generation } ?? false
+    let writes = stays && state.isAlive ? changed.map { $0.union(old?.extra.keys ?? [:].keys) } : nil
+    let local = try takeLocal(ref, table, old, in: writes, to: state)
     guard state.isAlive else {
       if let old, old.isShown { try session.keepOverwritten(old.shown, ref) }
       try records.save(ref, record, replacing: old)
@@ -115,7 +122,7 @@ final class Materialiser {
     if scope?.has(ref, table) == false {
       if old?.isShown ?? false { try keep(values, from: ref, table) }
       record.held = .outsideShare
-      record.extra = values
+      record.extra = try aside(values, ref, table, old, record)
       try records.save(ref, record, replacing: old)
       if old?.isShown ?? false { try vacate(ref, table) }
       return try leave(ref, table)
@@ -129,18 +136,17 @@ final class Materialiser {
     if let others, let rival = try session.occupant(ref, besides: records.zone.id) {
       guard try others.mayTake(ref, from: rival, self) else {
         record.held = .slotTaken
-        record.extra = values
+        record.extra = try aside(values, ref, table, old, record)
         return try records.save(ref, record, replacing: old)
       }
       isFree = false
     }
-    let stays = old.map { $0.isShown && $0.generation == state.generation } ?? false
     let before = old?.isShown ?? false ? old : nil
     var assets = try assets(ref, table, values, old: before, updates: changed != nil && stays)
     if let column = assets.required { return try lack(column, ref, table, record, values, replacing: old) }
     let folded = try session.folded(table, state)
     let written = values.filter { !assets.untouched.contains($0.key) && assets.missing[$0.key] == nil }
-      .merging(folded) { $1 }.merging(chosen) { $1 }
+      .merging(local) { merged, _ in merged }.merging(folded) { $1 }.merging(chosen) { $1 }
     if let before {
       let replaced = before.shown.filter { column, value in
         value.asset != nil && assets.shown[column] != value && written[column] != nil
@@ -185,6 +191,8 @@ final class Materialiser {
       record.shown[column] = value
     }
     if !chosen.isEmpty { try hide(values, behind: chosen, ref, table, &record, old) }
+    if old?.held != nil { session.reached(.hiddenRowShown) }
+    if !assets.patched.isEmpty { session.reached(.assetPatched) }
     try records.save(ref, record, replacing: old)
     if !table.references.isEmpty { unchecked.append(ref) }
     if stays { try release(ref, table) } else { try appear(ref) }
@@ -213,7 +221,7 @@ final class Materialiser {
   ) throws {
     var held = record
     held.held = .assetIncomplete
-    held.extra = values
+    held.extra = try aside(values, ref, table, old, record)
     try records.save(ref, held, replacing: old)
     if old?.isShown ?? false { try vacate(ref, table) }
     try note(
@@ -405,16 +413,10 @@ final class Materialiser {
   }
 
   func reason(_ parent: RecordRef) throws -> HeldReason {
-    if others != nil,
-      try session.sql.exists(Self.elsewhere, [.integer(parent.table), parent.key, .integer(records.zone.id)])
-    {
-      return .parentElsewhere
-    }
+    if others != nil, try session.isElsewhere(parent, besides: records.zone) { return .parentElsewhere }
     let record = try records.load(parent)
     return record != nil && record?.isAlive == false ? .parentDeleted : .missingParent
   }
-
-  private static let elsewhere = "SELECT 1 FROM mesh_record WHERE tbl = ? AND key = ? AND zone <> ? AND generation & 1"
 
   /// Removes the row from its table, and keeps its values.
   private func withdraw(
@@ -478,7 +480,7 @@ final class Materialiser {
     if old?.isShown ?? false { try keep(values, from: ref, table) }
     var held = record
     held.held = .constraint
-    held.extra = values
+    held.extra = try aside(values, ref, table, old, record)
     held.shown = [:]
     try records.save(ref, held, replacing: old)
     try vacate(ref, table)
@@ -514,6 +516,15 @@ final class Materialiser {
     let place: [Value] = [.integer(ref.table), ref.key, .integer(records.zone.id)]
     try sql.run("DELETE FROM mesh_wait WHERE tbl = ? AND key = ? AND zone = ?", place)
     try sql.run("DELETE FROM mesh_held WHERE tbl = ? AND key = ? AND zone = ?", place)
+  }
+}
+
+extension Session {
+  /// Returns whether a record is alive in another zone.
+  func isElsewhere(_ ref: RecordRef, besides zone: ZoneRow) throws -> Bool {
+    try sql.exists(
+      "SELECT 1 FROM mesh_record WHERE tbl = ? AND key = ? AND zone <> ? AND generation & 1",
+      [.integer(ref.table), ref.key, .integer(zone.id)])
   }
 }
 

@@ -18,6 +18,7 @@ extension Store {
       do {
         return try write(isDurable: isDurable) { try body($0, refused) }
       } catch let taken as TakenBack where refused[taken.ref] == nil {
+        reached(.transactionRolledBack)
         refused[taken.ref] = taken.message
       }
     }

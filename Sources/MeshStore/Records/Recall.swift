@@ -77,8 +77,12 @@ struct Recall {
           try stamps[column] == records.local(field.stamp ?? change.stamp)
         else { continue }
         let value = try long.value(of: field.value)
-        // The column was not lost, or the value is its default.
-        if kept != nil, record.held == nil, let index = form?.indexes[column], row?[index] == value { continue }
+        // The column was not lost, or the value is its default. A row that was edited since had shown the same.
+        if kept != nil, record.held == nil, let form, let index = form.indexes[column],
+          row?[index] == value || form.defaultValue(index) == value
+        {
+          continue
+        }
         record.extra[column] = value
         record.shown[column] = nil
       }

@@ -40,6 +40,19 @@ struct StoredRecord {
   /// is an edit, even if the row then shows the same as before.
   func hides(_ column: Int64) -> Bool { extra[column].map { $0.asset != nil || shown[column] != nil } ?? false }
 
+  /// Returns the merged value of a column that the row has not shown yet, because the column was only just added to the
+  /// table. The writer of the column had not seen that value. Columns that differ because of a missing parent, a
+  /// missing BLOB, an unfit type or a refused value don't count.
+  ///
+  /// - Parameter index: The column's index in the table.
+  func unseen(_ index: Int, _ table: TableForm) -> Value? {
+    let column = table.columns[index].id
+    guard isShown, let value = extra[column], !hides(column), table.columns[index].schema.affinity.keeps(value),
+      !table.references.contains(where: { $0.isReset && $0.column == index })
+    else { return nil }
+    return value
+  }
+
   /// The values that the table last accepted in columns whose merged values it refuses, except assets.
   var accepted: [Int64: Value] {
     heldSince == nil ? [:] : shown.filter { extra[$0.key] != nil && $0.value.asset == nil }

@@ -129,6 +129,38 @@ extension Store {
 }
 
 extension Store {
+  public func ownerPolicies() throws -> [AccountID: [NamedPolicies]] {
+    try read { session in
+      let rows = try session.sql.all(
+        "SELECT account, tbl, col, policy, time FROM mesh_policy WHERE account <> x'' ORDER BY account, tbl, col"
+      ) { row in
+        AccountID(row.bytes(0)).flatMap { account in
+          UInt8(exactly: row.integer(3)).flatMap(ColumnPolicy.init(rawValue:)).map {
+            (account, row.text(1), ColumnPolicySetting(column: row.text(2), policy: $0, time: row.integer(4)))
+          }
+        }
+      }.compactMap(\.self)
+      return rows.reduce(into: [:]) { found, row in
+        let (account, table, setting) = row
+        let last = found[account]?.indices.last
+        if let last, found[account]?[last].table == table {
+          found[account]?[last].policies.append(setting)
+        } else {
+          found[account, default: []].append(NamedPolicies(table: table, policies: [setting]))
+        }
+      }
+    }
+  }
+
+  public func saveOwnerPolicies(_ policies: [NamedPolicies], of owner: AccountID) throws {
+    try write { session in
+      let hasNew = try policies.reduce(false) { hasNew, table in
+        try table.policies.reduce(hasNew) { try session.savePolicy($1, of: table.table, by: owner) || $0 }
+      }
+      if hasNew { try session.policiesChanged() }
+    }
+  }
+
   /// Throws if columns can't have these policies.
   ///
   /// - Throws: `StoreError` (`schemaRefused`) with every reason.

@@ -146,11 +146,9 @@ final class DatabaseFile: Sendable {
   /// Checks the whole file and the structure of its indexes. It takes seconds per gigabyte, so it runs only on request.
   func quickCheck() throws {
     do {
-      let finding = try queue.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
-      guard finding == "ok" else {
-        throw StoreError(
-          .corrupt, "\(path) is damaged (SQLite: \(finding ?? "")); restore it from a copy or use sqlite3 .recover")
-      }
+      guard let fault = try read({ try IntegrityCheck.firstFault(in: Connection($0.openConnection)) }) else { return }
+      throw StoreError(
+        .corrupt, "\(path) is damaged (SQLite: \(fault)); restore it from a copy or use sqlite3 .recover")
     } catch let error as DatabaseError {
       throw StoreError(error, path: path)
     }

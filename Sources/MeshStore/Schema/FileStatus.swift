@@ -1,3 +1,4 @@
+import CSQLite
 import Foundation
 
 /// The status of a file, as the kernel reports it. It is in this module, and not in the one that uses it most, because
@@ -27,6 +28,13 @@ public struct FileStatus: Sendable {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { return nil }
     self.init(status)
+  }
+
+  /// Returns the time at which the file at `path` was created, in nanoseconds since 1970. A copy has another time,
+  /// whatever tool makes it. Returns nil if the file system doesn't keep it.
+  public static func birth(of path: String) -> Int64? {
+    let time = mesh_birth_time(path)
+    return time == 0 ? nil : time
   }
 
   private init(_ status: stat) {

@@ -58,7 +58,7 @@ private struct ReaddedColumnSearch {
     case all
   }
 
-  /// What a note tells of an update.
+  /// The columns that an update changed, as its note in the pending log tells.
   private struct Mask: Hashable {
     let layout: Int64
     let word: Int64
@@ -133,7 +133,7 @@ private struct ReaddedColumnSearch {
     guard !written.isEmpty, let row = try records.row(table, ref.key) else { return }
     if case .columns(let columns) = noted {
       for index in written where !columns.contains(table.columns[index].id) {
-        if showsDefault(row, index) { edited.insert(index) }
+        if showsDefault(row, index) { edited.insert(index) } else { keep(index) }
       }
       return
     }
@@ -141,12 +141,16 @@ private struct ReaddedColumnSearch {
     let isSame = try records.matches(ref, record, table, row: records.named(row, record, table))
     for index in written {
       switch (isSame, showsDefault(row, index)) {
-      case (true, false): candidates.remove(index)
+      case (true, false): keep(index)
       case (false, true): lost.insert(index)
       default: break
       }
     }
   }
+
+  /// Notes that a column has a value that nobody wrote since the last flush, so it was not added again. New columns are
+  /// added behind all others, so neither were the columns before it.
+  private mutating func keep(_ index: Int) { candidates = candidates.filter { $0 > index } }
 
   private func showsDefault(_ row: [Value], _ index: Int) -> Bool { row[index] == table.defaultValue(index) }
 }

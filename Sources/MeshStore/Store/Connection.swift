@@ -12,11 +12,13 @@ final class Connection {
   var watch: TriggerWatch?
   /// The triggers whose writes were reverted since the file was opened.
   var intruders: Set<TriggerWatch.Intruder> = []
+  /// Notes the rare branches that the store takes.
+  let probe: BranchProbe?
   private var statements: [String: Statement] = [:]
   /// The greatest number of cached statements. Statements for many different sets of columns come and go.
   private static let cached = 512
 
-  init(_ handle: OpaquePointer) { self.handle = handle }
+  init(_ handle: OpaquePointer, probe: BranchProbe? = nil) { (self.handle, self.probe) = (handle, probe) }
 
   func statement(_ sql: String) throws -> Statement {
     if let known = statements[sql] { return known }

@@ -66,23 +66,47 @@ extension MeshTables {
       try db.execute(sql: "UPDATE mesh_state SET schema_version = 0")
     }
     if format < 16 { try add("was", to: "mesh_pending", db) }
-    if format < 17 {
-      try add("owner BLOB", to: "mesh_zone", db)
-      try separatePolicies(db)
+    if format < 17 { try add("owner BLOB", to: "mesh_zone", db) }
+    if format < 18 {
+      try rebuildPolicies(db)
+      try add("exchanged INTEGER NOT NULL DEFAULT 0", to: "mesh_import", db)
+      try db.execute(sql: "UPDATE mesh_import SET exchanged = 1, layout = -layout WHERE layout < 0")
     }
+    if format < 18 { try orderPolicies(db) }
     if format < 13 { try add("rules BLOB", to: "mesh_foreign_schema", db) }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
 
-  /// Keeps this account's policies. Owners of shares send theirs again in each session.
-  private static func separatePolicies(_ db: Database) throws {
-    guard try db.columns(in: "mesh_policy").contains(where: { $0.name == "own" }) else { return }
-    let own = try Row.fetchAll(db, sql: "SELECT tbl, col, policy, time, x'' FROM mesh_policy WHERE own")
+  /// Creates the table of policies again, with the columns of its key first. SQLite 3.40 looks for NULL in the wrong
+  /// columns otherwise, and reports a damaged file.
+  ///
+  /// A file before format 17 knows only which policies are this account's. Owners of shares send theirs again in each
+  /// session.
+  private static func rebuildPolicies(_ db: Database) throws {
+    let columns = try db.columns(in: "mesh_policy").map(\.name)
+    guard columns.firstIndex(of: "account") != 2 else { return }
+    let rows = try Row.fetchAll(
+      db,
+      sql: columns.contains("own")
+        ? "SELECT tbl, col, x'', policy, time FROM mesh_policy WHERE own"
+        : "SELECT tbl, col, account, policy, time FROM mesh_policy")
     try db.execute(sql: "DROP TABLE mesh_policy")
     try db.execute(sql: policy)
-    for row in own {
+    for row in rows {
       try db.execute(
-        sql: "INSERT INTO mesh_policy (tbl, col, policy, time, account) VALUES (?, ?, ?, ?, ?)",
+        sql: "INSERT INTO mesh_policy (tbl, col, account, policy, time) VALUES (?, ?, ?, ?, ?)",
+        arguments: StatementArguments(Array(row.databaseValues)))
+    }
+  }
+
+  /// Puts the key's columns first. SQLite 3.40 reports a row of a `WITHOUT ROWID` table as damaged if they aren't.
+  private static func orderPolicies(_ db: Database) throws {
+    let rows = try Row.fetchAll(db, sql: "SELECT tbl, col, account, policy, time FROM mesh_policy")
+    try db.execute(sql: "DROP TABLE mesh_policy")
+    try db.execute(sql: policy)
+    for row in rows {
+      try db.execute(
+        sql: "INSERT INTO mesh_policy (tbl, col, account, policy, time) VALUES (?, ?, ?, ?, ?)",
         arguments: StatementArguments(Array(row.databaseValues)))
     }
   }
@@ -250,10 +274,11 @@ extension MeshTables {
     CREATE TABLE IF NOT EXISTS mesh_import (
       tbl INTEGER PRIMARY KEY,                    -- mesh_table.id
       task INTEGER NOT NULL,                      -- 1 compare, 2 with a table made anew, 3 with one that returned, 4 take in
-      layout INTEGER NOT NULL,                    -- mesh_layout.id before the table changed; 0 where it did not;
-                                                  -- negative where tables exchanged their names
+      layout INTEGER NOT NULL,                    -- task 1 to 3: mesh_layout.id before the table changed, 0 if it did not;
+                                                  -- 4: 1 tracked before, 2 made anew since, 0 neither
       after,                                      -- key of the last row; NULL before the first
-      done INTEGER NOT NULL DEFAULT 0             -- rows before it and itself
+      done INTEGER NOT NULL DEFAULT 0,            -- rows before it and itself
+      exchanged INTEGER NOT NULL DEFAULT 0        -- 1: tables exchanged their names
     )
     """
 
@@ -413,9 +438,9 @@ extension MeshTables {
     CREATE TABLE IF NOT EXISTS mesh_policy (
       tbl TEXT NOT NULL COLLATE NOCASE,           -- the table's name; it may be missing here
       col TEXT NOT NULL COLLATE NOCASE,           -- the column's
+      account BLOB NOT NULL,                      -- the owner of a share that set it, for its shares; empty: this account
       policy INTEGER NOT NULL,                    -- 0 last, 1 greatest, 2 least, 3 counter, 4 keepBoth
       time INTEGER NOT NULL,                      -- when it was set, in milliseconds since 1970
-      account BLOB NOT NULL,                      -- the owner of a share that set it, for its shares; empty: this account
       PRIMARY KEY (tbl, col, account)
     ) WITHOUT ROWID
     """

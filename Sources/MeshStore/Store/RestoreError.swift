@@ -1,3 +1,5 @@
+public import MeshCore
+
 /// The reason why nothing was restored.
 public enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
   case unknownRecord(table: String)
@@ -7,6 +9,12 @@ public enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
   case lives(table: String)
   /// No write overwrote another one in the column.
   case nothingBeaten(column: String)
+  /// The lost part of a column continues in the zone to which the record has moved.
+  case continues(column: String)
+  /// The record was created again after a device had counted. Its row may contain the lost count.
+  case counted(column: String, in: String)
+  /// The column shows a value that its policy prefers to the lost one.
+  case outdone(column: String, policy: ColumnPolicy)
   case held(HeldReason)
   /// The record's last state is not in the log.
   case noHistory(table: String)
@@ -28,6 +36,14 @@ public enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
       "The record is not deleted. Name the columns of \(table) whose former value is to come back, with --column; "
         + "mesh explain record shows what each has overwritten."
     case .nothingBeaten(let column): "Nobody has overwritten a value of \(column): there is none to put back."
+    case .continues(let column):
+      "Nothing is lost of \(column): the record has moved, and the value continues where it is now, as soon as a device that "
+        + "may write there has met it."
+    case .counted(let column, let whole):
+      "The row was created again since the value of \(column) was lost, and may contain it already. mesh conflicts shows the "
+        + "value. If the row lacks it, add it with an UPDATE of \(whole)."
+    case .outdone(let column, let policy):
+      "The row shows a value of \(column) that beats the lost one, and the policy of the column keeps the \(policy.name) one."
     case .held(.constraint):
       "The table refuses what is merged of the record: mesh held shows the values, and mesh held resolve TABLE KEY sets others."
     case .held(let reason):

@@ -11,6 +11,9 @@ struct Session {
   let staged: StagedAssets
   let server: BlobServer
   let pieces: PieceIndex
+  let device: DeviceID?
+
+  func reached(_ branch: RareBranch) { sql.probe?(branch) }
 
   /// Returns whether the pending log has rows.
   func hasPending() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_pending LIMIT 1") }
@@ -63,6 +66,7 @@ struct Session {
   @discardableResult
   func endSilence() throws -> Bool {
     guard try sql.exists("SELECT 1 FROM mesh_state WHERE applying <> 0") else { return false }
+    reached(.silenceEnded)
     try sql.run("UPDATE mesh_state SET applying = 0")
     for table in try TrackedTable.all(db) { try request(.compare, table.id) }
     return true

@@ -126,9 +126,20 @@ extension Session {
     {
       return nil
     }
+    // The lost part continues in the zone to which the record has moved.
+    if try hasContinued(entry) { return nil }
     conflict.hasBytes = try conflict.loserValue.asset.map { try isKept($0.id) || !cells(showing: $0.id).isEmpty }
     conflict.winnerValue = try value(entry.ref, entry.column, conflict.zone)
     // The lost value is the current one again: its device wrote it again, or somebody wrote the same value.
     return conflict.winnerValue == conflict.loserValue && isAlive ? nil : conflict
+  }
+
+  /// Returns whether the lost value is a part that another device has continued in the record's new zone.
+  private func hasContinued(_ entry: Entry) throws -> Bool {
+    guard try catalog.part(entry.column) != nil, let place = try placeToRestore(entry.ref),
+      let record = try place.load(entry.ref), record.isAlive,
+      let cell = try place.state(entry.ref, record).cells[entry.column], cell.stamp >= entry.lost.loser
+    else { return false }
+    return try lateParts(entry.ref, in: place).contains { $0.conflict == entry.lost.id }
   }
 }

@@ -61,12 +61,14 @@ extension Session {
       try records.remove(ref, old)
       guard old.isShown, let table = catalog.table(ref.table) else { continue }
       if keepingCopy {
+        reached(.copyKept)
         try sql.run(
           """
           INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone)
           VALUES (?, 0, ?, \(PendingSlice.Op.insert), 0, 0, ?, ?)
           """, [.integer(ref.table), ref.key, .integer(now), own.map { .integer($0) } ?? .null])
       } else {
+        try receiptForLocal(ref, table, old, materialiser, now: now)
         try materialiser.vacate(ref, table)
         try materialiser.leave(ref, table)
       }
@@ -75,6 +77,17 @@ extension Session {
     row = records.zone
     try row.save(sql)
     return true
+  }
+
+  /// Keeps the values of a row that nobody else has. A receipt outlives its zone.
+  private func receiptForLocal(
+    _ ref: RecordRef, _ table: TableForm, _ old: StoredRecord, _ materialiser: Materialiser, now: Int64
+  ) throws {
+    let local = try materialiser.local(ref, table, old)
+    guard !local.isEmpty else { return }
+    var room = StoreLimits.assetInMemory
+    let row = try row(ref, &room) ?? [:]
+    try noteReceipt(ref, row.filter { local[$0.key] != nil }, zone: materialiser.records.zone.id, .cut, now: now)
   }
 
   /// Removes a slice of the change log, and then the remaining data. The control log stays. Returns false when all is

@@ -142,22 +142,3 @@ extension Capture {
     return nil
   }
 }
-
-/// Checks a whole database over its own connection.
-public enum IntegrityCheck {
-  /// Returns SQLite's message for the first fault, or nil if there is none. It takes seconds per gigabyte. It checks
-  /// one table at a time, so that no snapshot is held for longer than one table takes.
-  public static func firstFault(inDatabase path: String) throws -> String? {
-    do {
-      let connection = try GuardConnection(path: path, vfs: nil)
-      defer { connection.close() }
-      for table in try connection.texts("SELECT name FROM main.sqlite_schema WHERE type = 'table' AND rootpage > 0") {
-        let finding = try connection.texts("PRAGMA main.quick_check(\(table.quotedName))").first
-        if let finding, finding != "ok" { return finding }
-      }
-      return nil
-    } catch let error as DatabaseError {
-      throw StoreError(error, path: path)
-    }
-  }
-}

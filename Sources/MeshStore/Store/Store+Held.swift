@@ -81,11 +81,12 @@ extension Store {
 extension Session {
   /// Returns the number of held records by reason.
   ///
-  /// For a record that lacks a parent, the function looks up whether the parent was deleted or was never here. The
-  /// parent may have come and gone while its child waited. If there are too many such records for anybody to read, the
-  /// reason from the time when they were withdrawn counts.
+  /// For a record that lacks a parent, the function looks up whether the parent was deleted, was never here, or is in
+  /// another zone. The parent may have come and gone while its child waited. If there are too many such records for
+  /// anybody to read, the reason from the time when they were withdrawn counts.
   func heldCounts() throws -> [HeldReason: Int] {
-    let lacking = [HeldReason.missingParent.rawValue, HeldReason.parentDeleted.rawValue]
+    let reasons: [HeldReason] = [.missingParent, .parentDeleted, .parentElsewhere]
+    let lacking = reasons.map { "\($0.rawValue)" }.joined(separator: ", ")
     let live = "extra IS NOT NULL AND held IS NOT NULL AND tbl NOT IN (\(Store.untracked))"
     let found = try sql.all("SELECT held, count(*) FROM mesh_record WHERE \(live) GROUP BY held") {
       ($0.integer(0), Int($0.integer(1)))
@@ -102,11 +103,11 @@ extension Session {
       """
     ) { (HeldReason(rawValue: $0.integer(0)), Int($0.integer(1))) }
     for case (let reason?, let count) in shown { counts[reason] = count }
-    let orphans = found.filter { lacking.contains($0.0) }.reduce(0) { $0 + $1.1 }
+    let orphans = found.filter { HeldReason(rawValue: $0.0).map(reasons.contains) ?? false }.reduce(0) { $0 + $1.1 }
     guard orphans > 0, orphans <= Self.orphansLookedAt else { return counts }
-    (counts[.missingParent], counts[.parentDeleted]) = (nil, nil)
+    for reason in reasons { counts[reason] = nil }
     let refs = try sql.all(
-      "SELECT zone, tbl, key FROM mesh_record WHERE \(live) AND held IN (\(lacking[0]), \(lacking[1]))"
+      "SELECT zone, tbl, key FROM mesh_record WHERE \(live) AND held IN (\(lacking))"
     ) { (zone: $0.integer(0), ref: RecordRef(table: $0.integer(1), key: $0.value(2))) }
     for (zone, ref) in refs {
       guard let row = try ZoneRow.read(id: zone, sql) else { continue }
@@ -142,8 +143,7 @@ extension Session {
     }
     switch reason {
     case .slotTaken: held.waitsFor = [try awaited(ref, besides: zone)]
-    case .parentElsewhere: held.waitsFor = try waited(ref, zone).map { try awaited($0, besides: zone) }
-    case .missingParent, .parentDeleted: try nameParents(of: ref, record, zone, &held)
+    case .missingParent, .parentDeleted, .parentElsewhere: try nameParents(of: ref, record, zone, &held)
     case .shownHereOnly: held.waitsFor = try waited(ref, zone).map { try awaited($0, besides: zone) }
     case .unknownTable, .untracked, .constraint, .valueTooLong, .outsideShare, .assetIncomplete, .editRefused: break
     }
@@ -187,8 +187,15 @@ extension Session {
         missing.append(RecordRef(table: parent.id, key: parent.parentKey(value)))
       }
     }
-    if missing.isEmpty { missing = try waited(ref, zone) }
+    let waited = try waited(ref, zone)
+    if missing.isEmpty { missing = waited }
+    let elsewhere = try Set(waited + missing).filter { try isElsewhere($0, besides: zone) }
+    if !elsewhere.isEmpty { missing = elsewhere.sorted { ($0.table, $0.key) < ($1.table, $1.key) } }
     held.waitsFor = try missing.map { try awaited($0, besides: zone) }
+    guard elsewhere.isEmpty else {
+      held.reason = .parentElsewhere
+      return
+    }
     let first = try missing.first.flatMap { try ZoneRecords(self, zone: zone).load($0) }
     held.reason = first?.isAlive == false ? .parentDeleted : .missingParent
   }

@@ -6,9 +6,12 @@ public struct StoreQuotas: Sendable {
   public var names: [ZoneID: [Author: Int]] = [:]
   /// The bytes of change sets that wait to be merged, by device.
   public var waiting: [DeviceID: Int64] = [:]
+  /// The number of policies of columns that an owner of shares has set.
+  public var policies: [AccountID: Int] = [:]
 
   public static let namesLimit = Limits.names
   public static let waitingLimit = StoreLimits.waitingBytes
+  public static let policiesLimit = Int(StoreLimits.policies)
 }
 
 extension Store {
@@ -25,6 +28,10 @@ extension Store {
         quotas.names[zone, default: [:]][try session.catalog.author(author)] = count
       }
       quotas.waiting = try session.catalog.heads.waiting()
+      let policies = try session.sql.all(
+        "SELECT account, count(*) FROM mesh_policy WHERE account <> x'' GROUP BY account"
+      ) { (AccountID($0.bytes(0)), Int($0.integer(1))) }
+      for case (let account?, let count) in policies { quotas.policies[account] = count }
       return quotas
     }
   }

@@ -76,6 +76,7 @@ extension Session {
   func noteReceipt(_ ref: RecordRef, _ values: [Int64: Value]?, zone: Int64, _ reason: Receipt.Reason, now: Int64)
     throws
   {
+    reached(.receiptKept)
     try sql.run(
       "INSERT INTO mesh_receipt (zone, tbl, key, extra, reason, noted) VALUES (?, ?, ?, ?, ?, ?)",
       [

@@ -101,13 +101,37 @@ extension Session {
       }
       // What the row showed already contains the lost value of a column with parts.
       if last?.cells[found.column]?.value != found.value {
-        guard try catalog.part(found.column) == nil else {
-          throw RestoreError.nothingBeaten(column: try catalog.displayedName(found.column))
-        }
-        plan.values = (plan.values ?? [:]).merging([found.column: found.value]) { $1 }
+        let column =
+          try catalog.part(found.column).map {
+            try columnToWrite($0, found.column, lostIn: id, found.ref, place, found.value)
+          } ?? found.column
+        plan.values = (plan.values ?? [:]).merging([column: found.value]) { $1 }
       }
       return plan
     }
+  }
+
+  /// Returns the column into which a lost part is written.
+  ///
+  /// - Throws: `RestoreError` if the record has the part in its new zone, if the part adds to a row that may contain it, or
+  ///   if the column's value beats it.
+  private func columnToWrite(
+    _ part: ColumnPart, _ number: Int64, lostIn conflict: Int64, _ ref: RecordRef, _ place: ZoneRecords, _ value: Value
+  ) throws -> Int64 {
+    let name = try catalog.displayedName(number)
+    if try lateParts(ref, in: place).contains(where: { $0.conflict == conflict }) {
+      throw RestoreError.continues(column: name)
+    }
+    guard part.policy != .counter else {
+      throw RestoreError.counted(column: name, in: part.column)
+    }
+    guard let table = catalog.table(ref.table), let (_, whole) = try catalog.part(number, in: table),
+      let index = table.indexes[whole]
+    else { throw RestoreError.unknownColumn(table: try catalog.tableName(ref.table), column: part.column) }
+    if part.policy.isComparison, let shown = try place.row(table, ref.key)?[index], !part.policy.beats(value, shown) {
+      throw RestoreError.outdone(column: part.column, policy: part.policy)
+    }
+    return whole
   }
 
   /// Returns the last state of a record that is not there, or nil if the log doesn't have it.
@@ -136,7 +160,7 @@ extension Session {
   }
 
   /// Returns the zone that shows the record, or else the zone in which it was deleted last.
-  private func placeToRestore(_ ref: RecordRef) throws -> ZoneRecords? {
+  func placeToRestore(_ ref: RecordRef) throws -> ZoneRecords? {
     let zones = try sql.all(
       "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ?", [.integer(ref.table), ref.key]
     ) { $0.integer(0) }

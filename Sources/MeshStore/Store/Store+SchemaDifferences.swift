@@ -19,28 +19,43 @@ extension Store {
   /// no difference. Neither are collations, except for the key's, because only the identity of records depends on it.
   /// Expressions are compared with those of devices that sent them.
   ///
+  /// If this file lacks a table or a column that other devices describe differently, the form that `adopt` makes is
+  /// compared with the others.
+  ///
   /// - Parameter trusts: Returns whether a device's expressions count.
   public func schemaDifferences(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [SchemaDifference] {
-    try read { session in
+    let wanted = try foreignSchemas(trusts: trusts)
+    return try read { session in
       let tables = try TrackedTable.all(session.db).compactMap { $0.schema?.travelling }
       let own = Dictionary(tables.map { ($0.name.folded, $0) }, uniquingKeysWith: { first, _ in first })
       let others = try session.foreignDescriptions(trusts: trusts)
+      let adopted = Dictionary(wanted.map { ($0.name.folded, $0) }, uniquingKeysWith: { first, _ in first })
       return others.flatMap { other in
-        guard let here = own[other.table.name.folded] else { return [SchemaDifference]() }
-        let columns = here.differences(from: other.table).map { (index, there) in
-          SchemaDifference(
-            device: other.device, table: here.name, column: here.columns[index].name,
-            isKey: index == here.key || there == other.table.key, here: here.definition(index),
-            there: other.table.definition(there))
-        }
-        let rules = here.rulesBesides(other.table).map { ($0, "") } + other.table.rulesBesides(here).map { ("", $0) }
-        return columns
-          + rules.map { here, there in
-            SchemaDifference(
-              device: other.device, table: other.table.name, column: "", isKey: false, here: here, there: there)
-          }
+        let name = other.table.name.folded
+        let here = own[name]
+        let known = Set(here?.columns.map(\.name.folded) ?? [])
+        let lacking = adopted[name].map { $0.differences(from: other.table, on: other.device) { !known.contains($0) } }
+        return (here?.differences(from: other.table, on: other.device) { _ in true } ?? []) + (lacking ?? [])
       }
     }
+  }
+}
+
+extension SchemaDescription {
+  /// Returns the differences from a device's table that concern some columns.
+  fileprivate func differences(
+    from other: SchemaDescription, on device: DeviceID, _ concerns: (FoldedName) -> Bool
+  ) -> [Store.SchemaDifference] {
+    let different = differences(from: other).filter { concerns(columns[$0.0].name.folded) }.map { (index, there) in
+      Store.SchemaDifference(
+        device: device, table: name, column: columns[index].name, isKey: index == key || there == other.key,
+        here: definition(index), there: other.definition(there))
+    }
+    let rules = rulesBesides(other, concerns).map { ($0, "") } + other.rulesBesides(self, concerns).map { ("", $0) }
+    return different
+      + rules.map { here, there in
+        Store.SchemaDifference(device: device, table: other.name, column: "", isKey: false, here: here, there: there)
+      }
   }
 }
 
@@ -59,17 +74,17 @@ extension SchemaDescription {
     }
   }
 
-  /// Returns the `CHECK`s and indexes that the other table lacks, as far as it has their columns. Returns none if the
-  /// other device didn't send its own.
-  fileprivate func rulesBesides(_ other: SchemaDescription) -> [String] {
+  /// Returns the `CHECK`s and indexes that the other table lacks, as far as it has their columns and one of them is
+  /// concerned. Returns none if the other device didn't send its own.
+  fileprivate func rulesBesides(_ other: SchemaDescription, _ concerns: (FoldedName) -> Bool) -> [String] {
     guard let rules, let others = other.rules else { return [] }
     let known = Set(other.columns.map(\.name.folded))
+    func matters(_ columns: Set<FoldedName>) -> Bool {
+      columns.isSubset(of: known) && (columns.isEmpty || columns.contains(where: concerns))
+    }
     let (checks, indexes) = (Set(others.checks.map(\.comparable)), Set(others.indexes.map(\.comparable)))
-    return rules.checks.filter { !checks.contains($0.comparable) && $0.expression.columns.isSubset(of: known) }.map(
-      \.sql)
-      + rules.indexes.filter { !indexes.contains($0.comparable) && $0.columns.isSubset(of: known) }.map {
-        $0.sql(table: name)
-      }
+    return rules.checks.filter { !checks.contains($0.comparable) && matters($0.expression.columns) }.map(\.sql)
+      + rules.indexes.filter { !indexes.contains($0.comparable) && matters($0.columns) }.map { $0.sql(table: name) }
   }
 
   private var comparable: SchemaDescription {

@@ -122,13 +122,21 @@ extension Session {
     throw StoreError.unknownTable(name)
   }
 
-  func request(_ task: TableSlice.Task, _ table: Int64, layout: Int64 = 0) throws {
-    // A comparison that is already running began with the first of several changes.
+  func request(
+    _ task: TableSlice.Task, _ table: Int64, layout: Int64 = 0, isExchanged: Bool = false
+  ) throws {
+    // A comparison that is already running began with the first of several changes. For an import, the layout means
+    // something else.
     try sql.run(
       """
-      INSERT INTO mesh_import (tbl, task, layout, after) VALUES (?1, ?2, ?3, NULL)
-      ON CONFLICT (tbl) DO UPDATE SET task = max(task, ?2), layout = iif(layout = 0, ?3, layout), after = NULL, done = 0
-      """, [.integer(table), .integer(task.rawValue), .integer(layout)])
+      INSERT INTO mesh_import (tbl, task, layout, after, exchanged) VALUES (?1, ?2, ?3, NULL, ?4)
+      ON CONFLICT (tbl) DO UPDATE SET task = max(task, ?2), exchanged = max(exchanged, ?4), after = NULL, done = 0,
+        layout = CASE WHEN (task = ?5) <> (?2 = ?5) THEN iif(task = ?5, layout, ?3) WHEN layout = 0 THEN ?3 ELSE layout END
+      """,
+      [
+        .integer(table), .integer(task.rawValue), .integer(layout), .integer(isExchanged ? 1 : 0),
+        .integer(TableSlice.Task.takeIn.rawValue),
+      ])
   }
 
   func requestShow() throws {
@@ -137,8 +145,8 @@ extension Session {
 
   /// Brings the triggers up to date, and requests the work that follows from the findings.
   ///
-  /// - Parameter readded: What was found before the write lock was taken. It is looked for again if the schema has changed
-  ///   since.
+  /// - Parameter readded: The columns that were found before the write lock was taken. If the schema has changed since,
+  ///   they are searched again.
   func noteSchema(_ readded: ReaddedColumns? = nil) throws -> (wasSilent: Bool, findings: [CaptureFinding]) {
     let wasSilent = try endSilence()
     let layouts = Dictionary(uniqueKeysWithValues: try TrackedTable.all(db).map { ($0.id, $0.layout ?? 0) })
@@ -167,10 +175,11 @@ extension Session {
         try request(.takeIn, finding.table, layout: TableSlice.anew)
         continue
       }
+      let isExchanged = finding.reasons.contains(.exchanged)
       try request(
         finding.reasons.contains(.returned)
           ? .compareReturned : finding.reasons.contains(.recreated) ? .compareRecreated : .compare, finding.table,
-        layout: finding.reasons.contains(.exchanged) ? -layout : finding.newColumns.isEmpty ? 0 : layout)
+        layout: isExchanged || !finding.newColumns.isEmpty ? layout : 0, isExchanged: isExchanged)
       if finding.needsRecall { try compareReferrers(of: finding) }
     }
     try updatePermissions()

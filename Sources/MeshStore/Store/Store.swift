@@ -26,6 +26,8 @@ public final class Store: ReplicaStore {
   var hasUnsettledAssets = false
   /// The accounts of devices.
   private(set) var owners = Accounts()
+  /// This device. Nil until a replica uses the store, and nothing is merged before.
+  private(set) var device: DeviceID?
   /// The progress of merging in each zone.
   var turns: [ZoneID: MergeTurns] = [:]
   /// The faults that were found and repaired since the store was opened.
@@ -51,9 +53,11 @@ public final class Store: ReplicaStore {
   ///   - vfs: The name of a registered SQLite VFS, or nil for the operating system's.
   ///   - staging: The storage for assets until they are in their rows.
   ///   - prepareConnection: Gives the connection, an `sqlite3 *`, the functions that the schema calls.
+  ///   - probe: Notes the rare branches that the store takes.
   public init(
     path: String, create: Bool = true, cryptography: any Cryptography, vfs: String? = nil,
-    staging: any AssetStaging = MemoryStaging(), prepareConnection: (@Sendable (OpaquePointer) -> Void)? = nil
+    staging: any AssetStaging = MemoryStaging(), prepareConnection: (@Sendable (OpaquePointer) -> Void)? = nil,
+    probe: BranchProbe? = nil
   ) throws {
     let file = try DatabaseFile(path: path, create: create, vfs: vfs, prepareConnection: prepareConnection)
     let handle: OpaquePointer
@@ -68,7 +72,7 @@ public final class Store: ReplicaStore {
     }
     self.file = file
     self.cryptography = cryptography
-    self.sql = Connection(handle)
+    self.sql = Connection(handle, probe: probe)
     self.catalog = Catalog(sql)
     self.run = PendingRun(sql)
     self.staged = StagedAssets(staging, cryptography)
@@ -87,7 +91,7 @@ public final class Store: ReplicaStore {
     try sweepAssets()
   }
 
-  public func setAccounts(_ accounts: Accounts) { owners = accounts }
+  public func setAccounts(_ accounts: Accounts, device: DeviceID) { (owners, self.device) = (accounts, device) }
 
   /// Closes the store. A second call does nothing.
   public func close() throws {
@@ -199,6 +203,7 @@ public final class Store: ReplicaStore {
     } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
       // A file that never belonged to a mesh has no such table.
     }
+    sql.probe?(.otherHistoryFound)
     throw StoreError.replaced(path)
   }
 
@@ -208,10 +213,12 @@ public final class Store: ReplicaStore {
     try file.waiting(atMost: limit, body)
   }
 
+  func reached(_ branch: RareBranch) { sql.probe?(branch) }
+
   private func session(_ db: Database) -> Session {
     Session(
       db: db, sql: sql, catalog: catalog, cryptography: cryptography, run: run, staged: staged, server: server,
-      pieces: pieces)
+      pieces: pieces, device: device)
   }
 
   func guarding<T>(_ body: () throws -> T) throws -> T { try mapped(body) }

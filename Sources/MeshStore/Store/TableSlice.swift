@@ -8,7 +8,7 @@ struct TableSlice {
     case compare = 1
     /// Does the same for a table that was recreated. If most rows are there, a migration has copied them, and the
     /// missing rows were deleted. If most rows are missing, they come back, because nobody deleted them. If synchronized
-    /// tables exchanged their names, the number of the layout is negative: all rows are in one of them.
+    /// tables exchanged their names, all rows are in one of them.
     case compareRecreated = 2
     /// Does the same for a table that had been missing for a while. Missing rows come back.
     case compareReturned = 3
@@ -52,9 +52,9 @@ struct TableSlice {
     _ reader: ((ZoneID) throws -> ChangeSetReader)?
   ) throws -> TableSlice? {
     let next = try session.sql.first(
-      "SELECT tbl, task, layout, after FROM mesh_import WHERE task >= ? LIMIT 1", [.integer(least.rawValue)]
-    ) { ($0.integer(0), Task(rawValue: $0.integer(1)), $0.integer(2), $0.value(3)) }
-    guard let (id, task, layout, after) = next else { return nil }
+      "SELECT tbl, task, layout, after, exchanged FROM mesh_import WHERE task >= ? LIMIT 1", [.integer(least.rawValue)]
+    ) { ($0.integer(0), Task(rawValue: $0.integer(1)), $0.integer(2), $0.value(3), $0.integer(4) == 1) }
+    guard let (id, task, layout, after, isExchanged) = next else { return nil }
     var slice = TableSlice(table: id, after: after)
     slice.places = places
     guard let table = session.catalog.table(id), let task else { return slice }
@@ -71,11 +71,10 @@ struct TableSlice {
         slice.notes += try Self.deletedMeanwhile(session, table, isSame: layout == Self.again)
       }
     case .compare, .compareRecreated, .compareReturned:
-      let isExchanged = layout < 0
       let merged = reader.map {
         LoggedValues(session, table: id, keys: Set(keys.map(table.form.canonical)), places, $0)
       }
-      let before = try session.catalog.layout(isExchanged ? -layout : layout)
+      let before = try session.catalog.layout(layout)
       let comparison = try Comparison(session, table, before: before, merged)
       slice.rows = keys.count
       for key in keys {

@@ -7,6 +7,7 @@ final class ModelDatabase: SimulatedDatabase {
   private var isNew = true
   /// The store's count of writes at the last look.
   private var seen = 0
+  private var looked = 0
 
   init(_ cryptography: any Cryptography) { store = ModelStore(cryptography) }
 
@@ -46,6 +47,11 @@ final class ModelDatabase: SimulatedDatabase {
   func contents(_ tables: [String]?) -> Contents {
     tables.map { tables in store.rows.filter { tables.contains($0.key.table) } } ?? store.rows
   }
+  func changedContents() -> Contents? {
+    defer { looked = store.writes }
+    return looked == store.writes ? nil : store.rows
+  }
+
   func held(_ zone: ZoneID) -> [RecordName: String] { [:] }
   func shownHereOnly() -> Set<RecordName> { [] }
   func recordHashes(_ zone: ZoneID) -> [RecordName: [UInt8]]? { nil }
@@ -121,7 +127,7 @@ final class ModelDatabase: SimulatedDatabase {
       }
     case .empty:
       for name in store.rows.keys.sorted() where name.key.shown.hasPrefix("many") { store.delete(name) }
-    case .alter, .count: break
+    case .alter, .tally: break
     case .rename(let table, let key, let to):
       guard let old = name(table, key), let new = name(table, to) else { return false }
       guard var row = store.rows[old] else { return true }

@@ -40,6 +40,8 @@ public final class ModelStore: ReplicaStore {
   public private(set) var foreignSchemas: [DeviceID: [SchemaDescription]] = [:]
   /// The descriptions of this device's tables, with the policies that it has learned.
   public var schemas: [SchemaDescription] = []
+  private var certified = Accounts()
+  private var policiesOfOwners: [AccountID: [String: [String: ColumnPolicySetting]]] = [:]
 
   struct PendingChange {
     let name: RecordName
@@ -224,7 +226,30 @@ public final class ModelStore: ReplicaStore {
         schemas[place].policies.append(setting)
       }
     }
+    if !isOwn, let owner = certified.account(certifying: device) {
+      saveOwnerPolicies(descriptions.map { NamedPolicies(table: $0.name, policies: $0.policies) }, of: owner)
+    }
     return []
+  }
+
+  public func setAccounts(_ accounts: Accounts) { certified = accounts }
+
+  public func ownerPolicies() -> [AccountID: [NamedPolicies]] {
+    policiesOfOwners.mapValues { tables in
+      tables.sorted { $0.key < $1.key }.map { table, settings in
+        NamedPolicies(table: table, policies: settings.values.sorted { $0.column < $1.column })
+      }
+    }
+  }
+
+  public func saveOwnerPolicies(_ policies: [NamedPolicies], of owner: AccountID) {
+    for table in policies {
+      for setting in table.policies {
+        policiesOfOwners[owner, default: [:]][table.table, default: [:]].merge([setting.column: setting]) {
+          $0.time < $1.time ? $1 : $0
+        }
+      }
+    }
   }
 }
 

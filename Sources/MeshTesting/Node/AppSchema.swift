@@ -135,15 +135,20 @@ enum AppSchema {
     name: "stock", key: "id", columns: [Column(name: "amount")], keyCollation: .binary,
     sql: "CREATE TABLE stock (id TEXT PRIMARY KEY NOT NULL, amount INTEGER)")
 
-  /// A table of counters, which only plans with counts have.
+  /// A table of which each column has a policy. Only plans with counts have it.
   static let tally = Table(
-    name: "tally", key: "id", columns: [Column(name: "count", defaultValue: .integer(0))], keyCollation: .binary,
-    sql: "CREATE TABLE tally (id TEXT PRIMARY KEY NOT NULL, count INTEGER NOT NULL DEFAULT 0)")
-
-  /// The number of counters.
-  static let counters = 3
-
-  static func counter(_ number: Int) -> RecordName { RecordName(table: tally.name, key: .text("c\(number)")) }
+    name: "tally", key: "id",
+    columns: [
+      Column(name: "list", reference: Reference(parent: "list", cascades: false)),
+      Column(name: "count", defaultValue: .integer(0)), Column(name: "best"), Column(name: "least"),
+      Column(name: "note"),
+    ],
+    keyCollation: .binary,
+    sql: """
+      CREATE TABLE tally (
+        id TEXT PRIMARY KEY NOT NULL, list TEXT REFERENCES list(id) ON DELETE SET NULL,
+        count INTEGER NOT NULL DEFAULT 0, best INTEGER, least INTEGER, note TEXT)
+      """)
 
   /// Returns the tables that a write to one of them can change.
   static func affected(by table: String) -> [String] {

@@ -19,8 +19,8 @@ struct AppTransaction: Sendable {
     case fill(list: Value, count: Int, title: Value)
     /// Deletes the rows that `fill` creates.
     case empty
-    /// Adds to one of the counters of `AppSchema.tally`, which it creates with 0.
-    case count(Int, by: Int)
+    /// Writes to a row of `AppSchema.tally`.
+    case tally(Tally)
     case alter(table: String, sql: [String], losing: Loss = .nothing)
   }
 
@@ -31,14 +31,6 @@ struct AppTransaction: Sendable {
     case rows
     /// Nothing is lost. Values written under the first name continue under the second.
     case renamed(String, to: String)
-
-    /// Whether values are gone.
-    var isDiscard: Bool {
-      switch self {
-      case .column, .rows: true
-      case .nothing, .renamed: false
-      }
-    }
   }
 
   enum Ending: Sendable { case commit, rollback }
@@ -80,7 +72,7 @@ extension AppTransaction.Statement {
     case .group: AppSchema.leg.name
     case .bulk: AppSchema.stock.name
     case .fill, .empty: "item"
-    case .count: AppSchema.tally.name
+    case .tally: AppSchema.tally.name
     }
   }
 }
@@ -93,7 +85,7 @@ extension AppTransaction.Statement {
       Set(values.keys)
     case .updateAll(_, let column, _): [column]
     case .fill: ["list", "title"]
-    case .delete, .rename, .group, .bulk, .empty, .count, .alter: []
+    case .delete, .rename, .group, .bulk, .empty, .tally, .alter: []
     }
   }
 }
@@ -105,7 +97,7 @@ extension AppTransaction.Statement {
     case .insert(_, let values), .upsert(_, let values), .replace(_, let values), .update(_, _, let values):
       Array(values.values)
     case .updateAll(_, _, let value), .group(_, let value), .fill(_, _, let value): [value]
-    case .delete, .rename, .bulk, .empty, .count, .alter: []
+    case .delete, .rename, .bulk, .empty, .tally, .alter: []
     }
   }
 }
@@ -128,7 +120,7 @@ extension AppTransaction.Statement: CustomStringConvertible {
     case .bulk(_, nil): "delete all stock"
     case .fill(let list, let count, let title): "write \(count) of item list=\(list.shown) title=\(title.shown)"
     case .empty: "delete all of item that came together"
-    case .count(let counter, let number): "count c\(counter) by \(number)"
+    case .tally(let tally): tally.description
     case .alter(_, let sql, _): sql.joined(separator: "; ")
     }
   }

@@ -8,6 +8,8 @@ struct AppWriter: Sendable {
   let node: Int
   /// Its account and the number of accounts, if there are several. Each account has records of its own.
   let place: (account: Int, of: Int)?
+  /// Whether its device is the first one of its account.
+  let isFirstDevice: Bool
   /// The keys in its tables, if there are several accounts. Most writes use these.
   var known: [String: [Value]] = [:]
   private let plan: FaultPlan
@@ -18,8 +20,12 @@ struct AppWriter: Sendable {
   /// The greatest number of keys in the table with thousands of rows.
   private static let stockBound = 20_000
 
-  init(node: Int, place: (account: Int, of: Int)? = nil, plan: FaultPlan, generator: SplitMix64) {
+  init(
+    node: Int, place: (account: Int, of: Int)? = nil, isFirstDevice: Bool = false, plan: FaultPlan,
+    generator: SplitMix64
+  ) {
     self.node = node
+    self.isFirstDevice = isFirstDevice
     self.place = place
     self.plan = plan
     self.generator = generator
@@ -28,10 +34,7 @@ struct AppWriter: Sendable {
   /// - Parameter added: The columns that exist besides the first ones, as `table.column`.
   mutating func next(added: Set<String> = []) -> AppTransaction {
     if plan.counts > 0, generator.once(in: plan.counts) {
-      let counter = Int.random(in: 0..<AppSchema.counters, using: &generator)
-      return AppTransaction(
-        statements: [.count(counter, by: Int.random(in: -3...9, using: &generator))],
-        ending: generator.once(in: 12) ? .rollback : .commit)
+      return AppTransaction(statements: [.tally(tally())], ending: generator.once(in: 12) ? .rollback : .commit)
     }
     if let odd = odd() { return AppTransaction(statements: [odd], ending: .commit) }
     let count = generator.once(in: 3) ? Int.random(in: 2...5, using: &generator) : 1

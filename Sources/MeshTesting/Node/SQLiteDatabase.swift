@@ -23,6 +23,7 @@ final class SQLiteDatabase: SimulatedDatabase {
   private let clock: VirtualClock
   private let foreignKeys: Bool
   let spelling: Spelling
+  private let probe: BranchProbe?
   /// True if the app has a trigger that writes without checking who is writing.
   private let hasBadTrigger: Bool
   private let staging = VirtualStaging()
@@ -31,6 +32,8 @@ final class SQLiteDatabase: SimulatedDatabase {
   var sqlite: Store? { store }
   private var app: DatabaseQueue?
   private var dataVersion: Int?
+  /// The `PRAGMA data_version` of the app's connection at the last call of `changedContents`.
+  private var appVersion: Int?
 
   /// The number of writes that the triggers of read-only shares refused.
   private(set) var refusals = 0
@@ -41,7 +44,7 @@ final class SQLiteDatabase: SimulatedDatabase {
   init(
     disk: VirtualDisk, clock: VirtualClock, cryptography: any Cryptography,
     tables: [AppSchema.Table] = AppSchema.tables,
-    foreignKeys: Bool, hasBadTrigger: Bool, spelling: Spelling = .plain
+    foreignKeys: Bool, hasBadTrigger: Bool, spelling: Spelling = .plain, probe: BranchProbe? = nil
   ) {
     self.disk = disk
     vfs = disk.name
@@ -51,16 +54,17 @@ final class SQLiteDatabase: SimulatedDatabase {
     self.foreignKeys = foreignKeys
     self.hasBadTrigger = hasBadTrigger
     self.spelling = spelling
+    self.probe = probe
   }
 
   func open() throws -> any ReplicaStore {
     _ = try connection()
-    let store = try Store(path: Self.path, cryptography: cryptography, vfs: vfs, staging: staging)
+    let store = try Store(path: Self.path, cryptography: cryptography, vfs: vfs, staging: staging, probe: probe)
     self.store = store
     let missing = try tables.map(\.name).filter { try !away.contains($0) && !store.isTracked($0) }
     if !missing.isEmpty { try store.track(tables: missing, now: clock.milliseconds()) }
     if tables.contains(where: { $0.name == AppSchema.tally.name }) {
-      try store.setPolicies([AppSchema.tally.name: ["count": .counter]], now: clock.milliseconds())
+      try store.setPolicies([AppSchema.tally.name: Tally.policies], now: clock.milliseconds())
     }
     untracked = []
     dataVersion = nil
@@ -109,7 +113,7 @@ final class SQLiteDatabase: SimulatedDatabase {
     var configuration = Configuration()
     configuration.foreignKeysEnabled = foreignKeys
     let opened = try DatabaseQueue(path: "file:\(Self.path)?vfs=\(vfs)", configuration: configuration)
-    app = opened
+    (app, appVersion) = (opened, nil)
     // If creating them was interrupted, some tables may exist.
     try opened.write { db in
       for table in tables where try !db.tableExists(table.name) && !db.tableExists(AppSchema.away(table)) {
@@ -296,21 +300,14 @@ final class SQLiteDatabase: SimulatedDatabase {
         )
       ]
     case .empty: [("DELETE FROM item WHERE id GLOB 'many*'", [])]
-    case .count(let counter, let number):
-      [
-        ("INSERT OR IGNORE INTO tally (id, count) VALUES (?, 0)", [AppSchema.counter(counter).key]),
-        (
-          "UPDATE tally SET count = count + ? WHERE id = ?",
-          [.integer(Int64(number)), AppSchema.counter(counter).key]
-        ),
-      ]
+    case .tally(let tally): tally.sql
     default: [single(statement)]
     }
   }
 
   private static func single(_ statement: AppTransaction.Statement) -> (String, [Value]) {
     switch statement {
-    case .alter, .group, .bulk, .fill, .empty, .count: return ("", [])
+    case .alter, .group, .bulk, .fill, .empty, .tally: return ("", [])
     case .insert(let table, let values): return insert("INSERT", table, values)
     case .replace(let table, let values): return insert("REPLACE", table, values)
     case .upsert(let table, let values):
@@ -357,6 +354,14 @@ final class SQLiteDatabase: SimulatedDatabase {
       }
       return contents
     }
+  }
+
+  func changedContents() throws -> Contents? {
+    let version = try connection().read { try Int.fetchOne($0, sql: "PRAGMA data_version") }
+    guard version != appVersion else { return nil }
+    let contents = try contents()
+    appVersion = version
+    return contents
   }
 
   func groups() throws -> [Int: (rows: Int, values: [Value])] {

@@ -48,6 +48,8 @@ protocol SimulatedDatabase: AnyObject {
   func dropPermissions() throws
   /// Returns the app's tables, or some of them.
   func contents(_ tables: [String]?) throws -> Contents
+  /// Returns the app's tables if another connection has committed since the last call, and nil otherwise.
+  func changedContents() throws -> Contents?
   /// Returns the records of a zone that are alive but not shown, with the reasons.
   func held(_ zone: ZoneID) throws -> [RecordName: String]
   /// Returns the rows that the app wrote with foreign keys off and that other nodes hold.

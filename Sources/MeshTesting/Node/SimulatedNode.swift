@@ -21,6 +21,9 @@ final class SimulatedNode {
   private let accountKey: AccountKey?
   private let cryptography: any Cryptography
   private let randomness: SeededRandomness
+  private let probe: BranchProbe
+  /// The values that the apps of all nodes wrote.
+  private let written: WrittenValues
 
   /// The replica, or nil while the node is down.
   private(set) var replica: Replica?
@@ -29,10 +32,8 @@ final class SimulatedNode {
   private(set) var life = 0
   var writer: AppWriter
   var ledger = Ledger()
-  /// For each counter, the sum of the increments that its app committed.
-  private(set) var counted: [Int: Int] = [:]
-  /// Whether it is unknown if an increment was committed, because the machine died in it or its disk failed.
-  private(set) var doubtsCounts = false
+  /// The writes of its app to rows of `AppSchema.tally`.
+  private(set) var tallies: [RecordName: TalliedWrites] = [:]
   var liar: Liar?
   var isRevoked = false
   /// True if it is stopped permanently.
@@ -47,6 +48,21 @@ final class SimulatedNode {
   /// The tips by zone at the last look, to check that they never go back.
   var heads: [ZoneID: [Author: ChangeSetHead]] = [:]
   func merged(_ zone: ZoneID) -> VersionVector { VersionVector((heads[zone] ?? [:]).mapValues(\.number)) }
+  /// The members of shares, as they were known before the last input, with the heads of the logs that say so.
+  private var members: [ZoneID: (heads: [ControlID], accounts: Set<AccountID>)] = [:]
+
+  func knewAsMember(_ account: AccountID, of zone: ZoneID) -> Bool {
+    members[zone]?.accounts.contains(account) ?? false
+  }
+
+  /// Remembers the members of shares until the next input was handled.
+  func noteMembers() {
+    for zone in replica?.zoneIDs ?? [] {
+      guard let state = replica?.shareState(zone), state.heads != members[zone]?.heads else { continue }
+      members[zone] = (state.heads, state.accounts.filter { state.permission($0) != nil })
+    }
+  }
+
   /// True if its users want to keep copies of shares that end for them.
   var keepsCopies = false
   /// True if its database was replaced by another one.
@@ -56,12 +72,13 @@ final class SimulatedNode {
   /// The tables that its app recreated, and that the node may not have looked at since. It notices deletes in between
   /// only if most rows are there.
   private var madeAnew: Set<String> = []
-  /// The tables of which its app has discarded rows or a column, with all BLOBs in them.
-  private(set) var discarded: Set<String> = []
+  /// The long BLOBs in rows and columns that its app has discarded, and those that these were waiting for.
+  private(set) var discarded: (shown: Set<Value>, awaited: Set<AssetID>) = ([], [])
   /// The long BLOBs that its app has written or tried to write.
   private(set) var longBLOBs: Set<Value> = []
-  /// The cells for whose merged BLOBs it doesn't have the bytes.
-  private var absent: Set<Ledger.Cell> = []
+  /// The BLOBs of merged cells of which it doesn't have the bytes in its rows.
+  private var awaited: [Ledger.Cell: AssetID] = [:]
+  private var absent: Set<Ledger.Cell> { Set(awaited.keys) }
   /// The columns of its tables when the node last looked.
   private var seenColumns: [String: Set<String>] = [:]
   /// The copies of the machine's state that were made.
@@ -79,7 +96,8 @@ final class SimulatedNode {
   init(
     index: Int, home: (account: Int, place: Int), clock: VirtualClock, account: TestAccount, known: AccountState,
     database: any SimulatedDatabase,
-    cryptography: any Cryptography, randomness: SeededRandomness, writer: AppWriter
+    cryptography: any Cryptography, randomness: SeededRandomness, probe: @escaping BranchProbe,
+    written: WrittenValues, writer: AppWriter
   ) throws {
     self.index = index
     self.home = home
@@ -88,6 +106,8 @@ final class SimulatedNode {
     self.account = known
     self.cryptography = cryptography
     self.randomness = randomness
+    self.probe = probe
+    self.written = written
     self.writer = writer
     keys = account.devices[home.place]
     firstDevice = try account.device(home.place)
@@ -107,6 +127,7 @@ final class SimulatedNode {
       store: store, vault: vault, account: account, secrets: keys, accountSigner: signer, cryptography: cryptography,
       randomness: randomness)
     replica.keepsCopies = keepsCopies
+    replica.probe = probe
     self.store = store
     self.replica = replica
     life += 1
@@ -138,12 +159,14 @@ final class SimulatedNode {
   func write(_ transaction: AppTransaction) throws -> Bool {
     let tables = transaction.tables
     longBLOBs.formUnion(transaction.statements.flatMap(\.values).filter(\.isLongBLOB))
+    var before: Contents = [:]
     do {
-      let before = try database.contents(tables)
+      before = try database.contents(tables)
       let isInStep = try database.isInStep()
+      let tallied = try written(transaction)
       let store = isHistoryLost ? nil : store
       // For a node that is down, the value from its last run is used.
-      if let store { absent = try Self.absent(store) }
+      if let store { awaited = try Self.awaited(store) }
       // A node that is down has flushed nothing since. Only its store could tell whether rows are pending.
       let isFlushed = try store?.pendingCount() == 0
       // No rows of a table are sent while it is not synchronized.
@@ -155,32 +178,54 @@ final class SimulatedNode {
       if isInStep { (madeAnew, seenColumns) = ([], database.columns) }
       let isCommitted = try database.run(transaction)
       if transaction.losses.isEmpty {
-        let columns = database.columns
+        let (columns, after) = (database.columns, try database.contents(tables))
+        written.note(before, after)
         ledger.note(
-          before: before, after: try database.contents(tables), absent: absent,
+          before: before, after: after, absent: absent,
           madeAnew: madeAnew.union(columns.keys.filter { seenColumns[$0] == nil }),
           newColumns: columns.reduce(into: [:]) { $0[$1.key] = $1.value.subtracting(seenColumns[$1.key] ?? []) })
       } else if isCommitted, !(isFlushed && isInStep) {
         ledger.lose(transaction.losses)
       }
       madeAnew.formUnion(transaction.dropped)
-      for (table, loss) in transaction.losses where isCommitted && loss.isDiscard { discarded.insert(table) }
-      if isCommitted {
-        for case .count(let counter, let number) in transaction.statements { counted[counter, default: 0] += number }
-      }
+      if isCommitted { noteDiscarded(transaction.losses, before) }
+      if isCommitted { for tally in tallied { tallies[tally.record, default: TalliedWrites()].add(tally) } }
       return isCommitted
     } catch {
-      if transaction.statements.contains(where: { if case .count = $0 { true } else { false } }) { doubtsCounts = true }
+      for case .tally(let tally) in transaction.statements {
+        tallies[tally.record, default: TalliedWrites()].doubt(tally)
+      }
       ledger.doubt(tables)
+      written.doubt(transaction, before)
       throw error
     }
   }
 
-  private static func absent(_ store: any ReplicaStore) throws -> Set<Ledger.Cell> {
-    Set(
-      try (store as? Store)?.awaitedAssets(limit: .max).map {
-        $0.cell
-      } ?? [])
+  private static func awaited(_ store: any ReplicaStore) throws -> [Ledger.Cell: AssetID] {
+    let places = try (store as? Store)?.awaitedAssets(limit: .max) ?? []
+    return Dictionary(places.map { ($0.cell, $0.asset.id) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  private func noteDiscarded(_ losses: [String: AppTransaction.Loss], _ before: Contents) {
+    func isDiscarded(_ record: RecordName, _ column: String) -> Bool {
+      switch losses[record.table] {
+      case .rows: true
+      case .column(let dropped): dropped == column
+      case .nothing, .renamed, nil: false
+      }
+    }
+    for (name, row) in before {
+      discarded.shown.formUnion(row.filter { $0.value.isLongBLOB && isDiscarded(name, $0.key) }.values)
+    }
+    discarded.awaited.formUnion(awaited.filter { isDiscarded($0.key.record, $0.key.column) }.values)
+  }
+
+  /// Returns the writes to rows that are here, or that it creates.
+  private func written(_ transaction: AppTransaction) throws -> [Tally] {
+    let tallies = transaction.statements.compactMap { if case .tally(let tally) = $0 { tally } else { nil } }
+    if tallies.isEmpty { return [] }
+    let rows = try database.contents([AppSchema.tally.name])
+    return tallies.filter { $0.creates || rows[$0.record] != nil }
   }
 
   /// Gives this machine another machine's keys, with the certificate that belongs to them.

@@ -102,7 +102,7 @@ extension FaultPlan {
       chance("writers.together", \.together, "all apps write the same rows in the same millisecond"),
       chance("writers.bulk", \.bulkWrites, "of the writes, one in that many is of many records"),
       span("writers.bulkSize", \.bulkSize, 1...20_000, "records of such a write"),
-      chance("writers.counts", \.counts, "of the writes, one in that many adds to a counter"),
+      chance("writers.counts", \.counts, "of the writes, one in that many is one to a column with a policy"),
       chance("writers.longValues", \.longValues, "of the writes, one in that many has a long value"),
       span("writers.longSize", \.longSize, 1...4_000_000, "bytes of a long value"),
       chance("writers.badTriggers", \.badTriggers, "of the apps, one in that many has a trigger without a guard"),
@@ -171,6 +171,9 @@ extension FaultPlan {
       chance("liars.forgedHeads", \.forgedHeads, "heads of others' logs that nobody has signed"),
       chance("liars.unknownTables", \.unknownTables, "records of tables that nobody has"),
       chance("liars.crowds", \.crowds, "what dozens of devices and instances of its account write"),
+      chance(
+        "liars.certificates", \.certificateFloods,
+        "as many certificates as an account can have, others for each peer, and revocations"),
       chance("liars.relays", \.relays, "what others signed, in another order, twice, or for another zone"),
       chance("liars.schemas", \.hostileSchemas, "a table that is reserved, private, contradictory or wide"),
       chance("liars.clocks", \.clockLies, "a wrong time, told to devices of other accounts"),

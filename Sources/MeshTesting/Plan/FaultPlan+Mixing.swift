@@ -112,7 +112,7 @@ extension FaultPlan {
     case "writers.longSize", "assets.policies", "assets.fetches", "assets.evictions": [longBLOBs]
     case "liars.wrongChunks": [["liars.count"], longBLOBs]
     case "shares.creates": [["accounts.count"]]
-    case "liars.clocks": [["liars.count"], ["accounts.count"]]
+    case "liars.clocks", "liars.certificates": [["liars.count"], ["accounts.count"]]
     case "liars.overreaches", "liars.controlForgeries", "liars.oldEpochs", "liars.keyLeaks":
       [["liars.count"], ["accounts.count"], ["shares.creates"]]
     case "liars.revokedWrites":

@@ -105,7 +105,7 @@ public struct FaultPlan: Sendable, Equatable {
   /// One in `bulkWrites` writes is of `bulkSize` records.
   public var bulkWrites = 0
   public var bulkSize = 1_001...2_200
-  /// One in `counts` writes adds to a counter of its account. Only the real store has counters.
+  /// One in `counts` writes is one to a column with a policy. Only the real store has policies.
   public var counts = 0
   /// One in `longValues` writes has a value of `longSize` bytes.
   public var longValues = 0
@@ -195,6 +195,9 @@ public struct FaultPlan: Sendable, Equatable {
   public var unknownTables = 0
   /// Many devices that its account certifies, if the account is its own, and many instances, with their change sets.
   public var crowds = 0
+  /// States of its account with as many certificates as one can have, a different one for each peer, if the account is
+  /// its own.
+  public var certificateFloods = 0
   /// Control records, change sets and accounts of others, forwarded in another order, several times, or for another
   /// zone.
   public var relays = 0

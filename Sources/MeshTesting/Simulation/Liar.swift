@@ -13,8 +13,12 @@ struct Liar {
   private(set) var sent: [[UInt8]] = []
   private(set) var received: [[UInt8]] = []
   private var chains: [Line: ChangeSetHead] = [:]
+  /// The values in its change sets that are valid.
+  let written = WrittenValues()
   /// The devices of its account that don't run anywhere.
   var crowd: [DeviceKeys] = []
+  /// More certificates of its account than an account can have.
+  var reserve: [Certificate] = []
 
   private struct Line: Hashable {
     let zone: ZoneID
@@ -94,6 +98,9 @@ struct Liar {
     let changeSet = try ChangeSet(
       header, body: body.encoded(author: author), key: occasion.key, secrets: occasion.keys,
       with: occasion.cryptography)
+    if previous == last?.id, author.device != occasion.victim {
+      written.note(RecordName(table: table, key: key), "title", .text(title))
+    }
     if keeps, gap == 0 {
       chains[line] = ChangeSetHead(number: header.number, id: changeSet.id, time: time)
     }

@@ -20,6 +20,8 @@ public struct Outcome: Sendable {
     public var faults: [String: Int] = [:]
     /// How often nodes refused messages of others, by the nodes' own texts.
     public var refusals: [String: Int] = [:]
+    /// How often nodes took rare branches, by name. `Coverage.branches` lists all.
+    public var branches: [String: Int] = [:]
 
     public var crashes: Int { ["nodes.kills", "nodes.powerCuts", "nodes.deaths"].reduce(0) { $0 + (faults[$1] ?? 0) } }
   }
@@ -33,7 +35,7 @@ extension Outcome.Counts {
         ? "none" : counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
     }
     return [
-      "faults: \(listed(faults))", "refused: \(listed(refusals))",
+      "faults: \(listed(faults))", "refused: \(listed(refusals))", "branches: \(listed(branches))",
       "counts: \(commits) commits, \(changeSets) change sets, \(records) records, \(connections) connections, \(messages) messages",
     ]
   }

@@ -151,28 +151,34 @@ extension Simulation {
     return Set(try wanted + absentCells(node).values.filter { !$0.isFetched }.map(\.asset))
   }
 
-  /// Checks that requested assets arrive if an honest node has them. An honest node must have them, unless a liar or a
-  /// revoked device wrote them, or they were given up because a liar claimed to have them, or an app
-  /// discarded rows or a column of the table.
+  /// Checks that requested assets arrive if an honest node has them.
+  ///
+  /// An honest node must have them, with three exceptions. A liar or a revoked device wrote them. Or they were given up
+  /// because a liar claimed to have them. Or an app discarded them.
   func checkAbsent(_ node: SimulatedNode, _ zone: ZoneID, _ oracle: Oracle) throws {
     let others = Set(nodes.filter { $0.isLiar || $0.isRevoked }.map(\.device))
     let contents = try node.database.contents(AppSchema.withAssets)
     let naming = AssetNaming(zone: zone, cryptography: cryptography)
-    for (cell, place) in try absentCells(node).sorted(by: { $0.key < $1.key }) {
+    let absent = try absentCells(node)
+    // Their names take a hash of all bytes.
+    let discarded =
+      absent.isEmpty ? [] : nodes.reduce(into: Set<Value>()) { $0.formUnion($1.discarded.shown.map(naming.name)) }
+    for (cell, place) in absent.sorted(by: { $0.key < $1.key }) {
       let shown = naming.name(contents[cell.record]?[cell.column] ?? .null)
       if shown != .null, oracle.sent[cell]?.contains(shown) != true {
         violate("n\(node.index) shows \(shown.shown) in \(cell.record).\(cell.column), which nobody wrote there")
       }
-      let isDiscarded = nodes.contains { $0.discarded.contains(cell.record.table) }
+      let isDiscarded = nodes.contains { $0.discarded.awaited.contains(place.asset.id) }
       let isExcused =
-        isDiscarded || trustedLiars.contains(place.asset.id) || place.writer.map(others.contains) ?? true
+        isDiscarded || discarded.contains(.asset(place.asset)) || trustedLiars.contains(place.asset.id)
+        || place.writer.map(others.contains) ?? true
       let isThere = try honest.contains { try $0.store?.chunks(of: place.asset.id, zone: zone)?.isComplete ?? false }
       if place.isFetched, place.held == nil, !isExcused, !isThere {
         violate("nobody has \(place.asset.id), which n\(node.index) lacks in \(cell.record).\(cell.column)")
       }
     }
     try checkEdits(oracle, naming)
-    let most = Set(try absentCells(node).values.map(\.asset)).reduce(0) { $0 + $1.size }
+    let most = Set(absent.values.map(\.asset)).reduce(0) { $0 + $1.size }
     let staged = try node.database.staged()
     if staged > most {
       violate("n\(node.index) keeps \(staged) bytes of assets, and waits for \(most)")

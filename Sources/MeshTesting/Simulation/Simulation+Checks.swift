@@ -32,6 +32,20 @@ extension Simulation {
     try compareDigest(node, zone, store)
   }
 
+  /// Checks that tables show no value that nobody wrote.
+  private func lookAtValues(_ node: SimulatedNode) throws {
+    guard !node.isLiar, !node.isStopped, node.store != nil, let contents = try node.database.changedContents() else {
+      return
+    }
+    let lies = nodes.compactMap(\.liar?.written)
+    for (name, row) in contents where name.table != AppSchema.tally.name {
+      for (column, value) in row where !written.has(name, column, value) {
+        if lies.contains(where: { $0.has(name, column, value) }) { continue }
+        violate("n\(node.index) shows \(value.shown) in \(name).\(column), which nobody wrote there")
+      }
+    }
+  }
+
   func takeToArchive(_ node: SimulatedNode) throws {
     // The store of a file that was restored while it was open refuses everything.
     guard let store = node.store, !node.isHistoryLost else { return }
@@ -118,6 +132,8 @@ extension Simulation {
     for node in nodes {
       do {
         try look(node)
+        try lookAtValues(node)
+        if hasShares { try lookAtControl(node) }
       } catch {
         try fault(node, error)
       }

@@ -13,6 +13,14 @@ extension Simulation {
       let heads = node.replica?.shareState(occasion.zone)?.heads ?? []
       tell("liars.crowds", node, try liar.crowd(occasion, account, known, heads))
     }
+    if isApart, liar.generator.once(in: plan.certificateFloods),
+      let known = node.replica?.accountState(accountID(node.home.account))
+    {
+      for wire in wires(node) {
+        let state = try liar.certificates(accounts[node.home.account], known, cryptography)
+        tell("liars.certificates", node, [Message.account(state.encoded).encoded], by: wire)
+      }
+    }
     if liar.generator.once(in: plan.relays) { tell("liars.relays", node, liar.relay(zones.map(\.id))) }
     if liar.generator.once(in: plan.hostileSchemas) {
       tell("liars.schemas", node, liar.schemas(mayBePrivate: isApart, tables))
@@ -64,6 +72,37 @@ extension Liar {
       messages.append(Message.controlRecords(occasion.zone, [record.encoded]).encoded)
     }
     return messages
+  }
+
+  /// The devices for which an account has certificates beyond the bound.
+  private static let beyond = 20
+
+  /// Returns a state of its account with as many certificates as it can have, and with some revocations. Another call
+  /// leaves out other certificates. Together they are more than any node keeps.
+  mutating func certificates(_ account: TestAccount, _ known: AccountState, _ cryptography: any Cryptography) throws
+    -> AccountState
+  {
+    if reserve.isEmpty {
+      reserve = (0..<Limits.devicesEver + Self.beyond).compactMap { index in
+        let keys = DeviceKeys(randomness: SeededRandomness(seed: generator.next()))
+        guard let request = CertificateRequest(name: "reserve \(index)", for: known.id, secrets: keys) else {
+          return nil
+        }
+        return Certificate(
+          account: known.id, request: request, serial: generator.bytes(16), issued: VirtualClock.epoch,
+          sign: account.key.sign)
+      }
+    }
+    var state = known
+    for certificate in reserve.shuffled(using: &generator).dropLast(Self.beyond) {
+      state.insert(certificate, cryptography)
+    }
+    for certificate in reserve.shuffled(using: &generator).prefix(3) {
+      state.insert(
+        Revocation(certificate, authority: Authority(), issued: VirtualClock.epoch, sign: account.key.sign),
+        cryptography)
+    }
+    return state
   }
 
   /// Returns signed messages of others, for any connected peer.

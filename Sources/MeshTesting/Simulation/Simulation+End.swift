@@ -14,7 +14,7 @@ extension Simulation {
       for (reason, count) in node.replica?.refusals ?? [:] { counts.refusals[reason, default: 0] += count }
     }
     try compareRows()
-    try checkCounters()
+    try checkTallies(oracles)
     for node in honest.prefix(Self.readLogs) {
       let contents = try node.database.contents()
       if contents.keys.contains(where: { $0.key == Liar.forgedKey }) {
@@ -37,28 +37,11 @@ extension Simulation {
         if let difference = oracle.differences(naming.name(contents), held: held, lacking: lacking).first {
           violate("n\(node.index): \(difference)")
         }
-      }
-    }
-  }
-
-  /// Checks that each counter of an account is the sum of what the apps of its nodes committed. Writes of files that
-  /// were replaced, and of devices that lied or were revoked, may be gone.
-  private func checkCounters() throws {
-    guard plan.counts > 0 else { return }
-    for account in accounts.indices { try checkCounters(nodes.filter { $0.home.account == account }) }
-  }
-
-  private func checkCounters(_ devices: [SimulatedNode]) throws {
-    guard !devices.contains(where: { $0.isLiar || $0.isRevoked || $0.hasOtherHistory || $0.doubtsCounts }) else {
-      return
-    }
-    for counter in 0..<AppSchema.counters {
-      let sum = devices.reduce(0) { $0 + ($1.counted[counter] ?? 0) }
-      say(devices.first?.index, "counter \(counter) is to be \(sum)")
-      for node in devices {
-        let shown = try node.database.contents()[AppSchema.counter(counter)]?["count"]
-        guard shown ?? .integer(0) != .integer(Int64(sum)) else { continue }
-        violate("n\(node.index) shows \(shown?.shown ?? "nothing") for counter \(counter), which is to be \(sum)")
+        if let known = known(zone) {
+          let excused = contents.hanging(on: try node.database.shownHereOnly())
+          try checkHeld(
+            node, ShownRows([ShownRows.Zone(known: known, oracle: oracle, rank: 0)]), besides: excused)
+        }
       }
     }
   }

@@ -181,6 +181,9 @@ extension Simulation {
         node.liar?.heard(sent: bytes)
         let passed = node.isLiar ? node.liar?.passOn(bytes) : bytes
         if passed != bytes { occurred("liars.wrongChunks") }
+        if !node.isLiar, let other = network.wires[wire]?.ends[1 - end].node {
+          lookForLeak(node, wire, to: nodes[other], bytes)
+        }
         if let passed { send(node, wire, end, passed) }
       case .close(let link, let reason):
         guard let (wire, end) = network.wire(node.index, link) else { continue }
@@ -190,6 +193,7 @@ extension Simulation {
         if level == .warning { say(node.index, "warns: \(named(text))") }
       }
     }
+    if hasShares { node.noteMembers() }
   }
 
   func send(_ node: SimulatedNode, _ wire: Int, _ end: Int, _ bytes: [UInt8]) {

@@ -57,6 +57,8 @@ public final class Simulation {
   var generator: SplitMix64
   var trace: Trace
   var counts = Outcome.Counts()
+  let branches = BranchCounts()
+  let written = WrittenValues()
   var stepsLeft: Int
   /// Set when the steps are over.
   var deadline: Int64?
@@ -68,6 +70,8 @@ public final class Simulation {
   var joins: [Join] = []
   /// The assets that nodes gave up because a liar claimed to have them.
   var trustedLiars: Set<AssetID> = []
+  /// The states of control logs that were read plainly, by their heads.
+  var plainlyRead: Set<Set<ControlID>> = []
   /// The keys that liars gave away.
   var leaks: Set<Leak> = []
   let accounts: [TestAccount]
@@ -126,9 +130,10 @@ public final class Simulation {
     return try SimulatedNode(
       index: index, home: home, clock: clock, account: account, known: known,
       database: try database(clock, cryptography, stream),
-      cryptography: cryptography, randomness: randomness,
+      cryptography: cryptography, randomness: randomness, probe: branches.probe, written: written,
       writer: AppWriter(
-        node: index, place: accounts.count > 1 ? (home.account, accounts.count) : nil, plan: plan,
+        node: index, place: accounts.count > 1 ? (home.account, accounts.count) : nil,
+        isFirstDevice: home.place == 0, plan: plan,
         generator: SplitMix64(seed: seed, stream: stream + 2)))
   }
 
@@ -146,7 +151,7 @@ public final class Simulation {
       clock: clock, randomness: SeededRandomness(seed: seed, stream: stream + 1), seed: seed &+ stream)
     return SQLiteDatabase(
       disk: disk, clock: clock, cryptography: cryptography, tables: tables, foreignKeys: !isOff, hasBadTrigger: isBad,
-      spelling: hasOwnSpelling ? Spelling(&spelled) : .plain)
+      spelling: hasOwnSpelling ? Spelling(&spelled) : .plain, probe: branches.probe)
   }
 
   /// Runs the simulation to its end. `print` gets each line of the trace. The last line is `digest` and the outcome's
@@ -162,6 +167,7 @@ public final class Simulation {
       counts.events += 1
       try handle(next.event)
     }
+    counts.branches = branches.counts
     if let violation { say(nil, "violation: \(violation)") }
     for line in counts.summary { say(nil, line) }
     let digest = trace.digest

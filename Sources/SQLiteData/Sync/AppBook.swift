@@ -39,7 +39,7 @@ actor AppBook {
     let id: String
     /// The authors of the zone, each with its device and the hybrid time of its last merged change set.
     var heads: [(author: Int64, device: String?, time: UInt64)] = []
-    /// What the file says now. The first check writes it for a new zone.
+    /// The entry that is in the file now. The first check writes it for a new zone.
     var entry: Entry?
   }
 

@@ -19,7 +19,8 @@ actor NodeKeeper {
   enum Event: Sendable {
     case connected(Role)
     case disconnected
-    case progress(SyncProgress)
+    /// - Parameter asked: The time of the question, because a later answer may arrive first.
+    case progress(SyncProgress, asked: ContinuousClock.Instant)
     case news([SyncNews])
     /// The keeper ended without being stopped. `control` throws the reason.
     case ended
@@ -259,8 +260,9 @@ actor NodeKeeper {
     settle(.ready(control))
     onEvent(.connected(holder.role))
     while true {
+      let asked = ContinuousClock.now
       let (progress, news) = try await look(at: control)
-      onEvent(.progress(progress))
+      onEvent(.progress(progress, asked: asked))
       if !news.isEmpty { onEvent(.news(news)) }
       try await Task.sleep(for: progress.isSending || progress.isFetching ? Self.busyInterval : Self.idleInterval)
     }

@@ -46,6 +46,9 @@ public final class SyncEngine: Observable, Sendable {
     var isOver = false
     var role: NodeKeeper.Role?
     var progress = SyncProgress()
+    /// When the node was asked for the progress.
+    private var asked: ContinuousClock.Instant?
+
     /// The number of waiting calls of `sendChanges` and `fetchChanges`.
     var sends = 0
     var fetches = 0
@@ -54,6 +57,11 @@ public final class SyncEngine: Observable, Sendable {
 
     var isSending: Bool { sends > 0 || role != nil && progress.isSending }
     var isFetching: Bool { fetches > 0 || role != nil && progress.isFetching }
+
+    mutating func note(_ progress: SyncProgress, asked: ContinuousClock.Instant) {
+      guard self.asked.map({ $0 <= asked }) ?? true else { return }
+      (self.progress, self.asked) = (progress, asked)
+    }
   }
 
   private struct Changes {
@@ -247,12 +255,19 @@ public final class SyncEngine: Observable, Sendable {
       switch event {
       case .connected(let role): state.role = role
       case .disconnected: state.role = nil
-      case .progress(let progress): state.progress = progress
+      case .progress(let progress, let asked): state.note(progress, asked: asked)
       case .news: break
       // The next start creates another keeper. Until then, requests get the reason that this one has ended.
       case .ended: (state.role, state.isOver) = (nil, true)
       }
     }
+  }
+
+  /// Asks the node for its progress at once, so that it fits what the caller has just been told.
+  func renewProgress(_ control: any NodeControl) async throws {
+    let asked = ContinuousClock.now
+    let progress = SyncProgress(try await control.perform(StatusRequest()))
+    change { $0.note(progress, asked: asked) }
   }
 
   // MARK: Delegate

@@ -32,7 +32,8 @@ def join_in_time(scene, limit=20):
 
 @attack("act title: time", "act participant: permission", "act invite: uses", "act stop", "act genesis", "act share genesis: table (length)", alone=True)
 def acts_of_the_owner(scene):
-    """Grants, removes, invites, renames, stops and opens the share anew as a participant; nothing of it may hold."""
+    """Grants, removes, invites, renames, stops and opens the share again as a participant; nothing of it may
+    hold."""
     member, zone, session = scene.enter()
     carol = scene.carol.report("status")
     title = scene.tower.report("share", "list")["shares"][0]["title"]
@@ -270,8 +271,8 @@ def a_flood_of_control_records(scene):
 
 @attack("control record: parents (count)", "message control records: records (count)", alone=True)
 def a_flood_through_other_devices(scene):
-    """Appends thousands of records as several devices and brings them through another device of the account; the quota
-    is the account's whoever brings them, and a new account can join."""
+    """Appends thousands of records as several devices and brings them through another device of the account.
+    The quota is the account's, no matter which device brings them, and a new account can join."""
     member, zone, session = scene.enter()
     account = member.device.account
     devices = [account.device(f"d{n}") for n in range(8)]

@@ -175,8 +175,9 @@ def what_sessions_remember(scene):
 
 @attack(alone=True)
 def claimants_that_only_look(scene):
-    """Fills a log, and connects again and again as strangers with the open invite who claim nothing and read nothing; work
-    and memory must stay bounded, and an account with another invite must be able to join meanwhile."""
+    """Fills a log, and connects again and again with the open invite, as strangers that claim nothing and
+    read nothing. Work and memory must stay bounded. Meanwhile an account with another invite must be able to
+    join."""
     member, zone, session = scene.enter()
     author, parents = Author(member.device, zone), zone.heads()
     raws = [author.record((77, os.urandom(15_000)), keep=False, parents=[author.previous] if number else parents)

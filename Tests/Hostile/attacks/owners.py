@@ -1,6 +1,7 @@
 """A hostile owner, in whose share an honest account takes part: what it says may concern its own share alone."""
 
 import os
+import subprocess
 import time
 from contextlib import contextmanager
 
@@ -26,11 +27,17 @@ NO_RULES = {"defaults": [], "checks": [], "indexes": [], "leftOut": []}
 LATEST = 2**48 - 1
 
 
+# Seconds in which a verb returns, whatever other devices say and don't send.
+VERB = 12
+
+
 @contextmanager
-def shared(scene, key=None):
-    """A share of a hostile owner in which carol takes part: (owner, session, the root's key). Carol leaves it at the end."""
+def shared(scene, key=None, silent=False):
+    """A share of a hostile owner in which carol takes part: (owner, session, the root's key). Carol leaves it at the end.
+    A silent owner acknowledges nothing, and the verb that joins its share must return promptly."""
     key = key or scene.name("evil")
     owner = Owner(Account("eve").device("eve"), key)
+    owner.acknowledges = not silent
     try:
         log = owner.log(owner.share)
         owner.share.merge_change_set(log.insert("notes", [(key, {"text": "hers", "stars": 0})]))
@@ -39,8 +46,10 @@ def shared(scene, key=None):
             eventually("carol merges her share", lambda: scene.carol.sql(
                 "SELECT 1 FROM mesh_zone z JOIN mesh_head h ON h.zone = z.id WHERE z.zone = ? AND h.applied > 0",
                 owner.share.id))
+            if silent:
+                prompt("share join", joining.wait)
         finally:
-            # It would wait until the owner has all of carol's rows.
+            # It would wait a while for what the owner doesn't send.
             joining.kill()
             joining.wait()
         yield owner, owner.guest(), key
@@ -52,6 +61,14 @@ def shared(scene, key=None):
         for id in owners:
             scene.carol.done("share", "leave", id)
         owner.close()
+
+
+def prompt(verb, run, *arguments):
+    """Runs a verb, or waits for its end. It must end within some seconds."""
+    try:
+        return run(*arguments, timeout=VERB)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"mesh {verb} did not return in {VERB} s") from None
 
 
 def private_rows_stay(scene):
@@ -91,6 +108,29 @@ def describe(owner, session, policies=None, rules=None, tables=(NOTES, TAGS)):
     if policies:
         session.try_send("column policies", tables=policies)
     session.try_send("schema", tables=list(tables))
+
+
+@attack("message have: vector[].number", "message up to date: vector[].number")
+def an_owner_that_acknowledges_nothing(scene):
+    """Lets an account join, says that it has change sets without end, and neither sends nor acknowledges any; the verbs
+    that take in rows of others must return all the same."""
+    with shared(scene, silent=True) as (owner, session, key):
+        authors = sorted((entry["author"] for entry in owner.share.vector()), key=lambda a: (a["device"], a["instance"]))
+        for name in ("have", "up to date"):
+            session.try_send(name, zone=owner.share.id, vector=[{"author": author, "number": 2**62} for author in authors])
+        scene.answered(session)
+        own, theirs = (scene.name(word).replace("-", "_") for word in ("own", "theirs"))
+        scene.carol.sql(f'CREATE TABLE "{own}" (id TEXT PRIMARY KEY NOT NULL)')
+        prompt("track", lambda timeout: scene.carol.done("track", own, timeout=timeout))
+        up = {"name": b"up", "type": b"TEXT", "flags": 0, "collation": 0}
+        describe(owner, session, tables=[NOTES, TAGS, {
+            "name": theirs.encode(), "flags": 0, "key": 0, "columns": [KEY, up],
+            "foreignKeys": [{"column": 1, "parent": b"notes", "onDelete": 4, "onUpdate": 0}]}])
+        scene.answered(session)
+        prompt("schema --apply", lambda timeout: scene.carol.done("schema", "--apply", timeout=timeout))
+        scene.carol.done("untrack", own, theirs)
+        for table in (own, theirs):
+            scene.carol.sql(f'DROP TABLE "{table}"')
 
 
 @attack("message column policies: tables[].policies[].time", "message column policies: tables[].policies[].policy")
@@ -138,14 +178,21 @@ def policies_by_the_thousand_of_an_owner(scene):
         kept = scene.carol.sql("SELECT count(*) FROM mesh_policy")[0][0]
         if kept > 4_096 + 100:
             raise Failed(f"{kept} policies are kept")
+        share = crypto.shown("zone", owner.share.id)
+        told = [quota for quota in scene.carol.report("status")["quotas"] if quota["what"] == "policies"]
+        if [quota["share"] for quota in told] != [share]:
+            raise Failed(f"the status names {told} as who fills the policies")
+        ways = [check["wayOut"] for check in scene.carol.report("doctor")["checks"] if check["name"] == "quota"]
+        if not any(way and f"mesh share leave {share}" in way for way in ways):
+            raise Failed(f"the doctor does not say how to free the policies: {ways}")
 
 
 @attack("message schema rules: tables[].rules.checks (count)", "message schema rules: tables[].rules.indexes (count)",
         "message schema rules: tables[].rules.defaults (count)", slower=300,
         reason="a person adopts what the owner describes meanwhile")
 def rules_of_an_owner_that_refuse_everything(scene):
-    """Describes a table with as many CHECKs and indexes as there can be, all slow or never true, as the owner of the share; a
-    person adopts it, and nothing but that table may become slow."""
+    """Describes a table as the owner of the share, with as many CHECKs and indexes as there can be, all slow
+    or never true. A person adopts it, and nothing but that table may become slow."""
     def column(name):
         return "column", {"name": name}
 
@@ -177,7 +224,7 @@ def rules_of_an_owner_that_refuse_everything(scene):
 
 @attack("act title: time", "act participant: permission", "act share genesis: table (length)")
 def an_owner_that_changes_its_mind(scene):
-    """Lowers and raises its participant hundreds of times, renames and opens its share anew, and names roots that are the
+    """Lowers and raises its participant hundreds of times, renames and opens its share again, and names roots that are the
     participant's own rows; the participant goes on elsewhere."""
     with shared(scene) as (owner, session, key):
         account = scene.carol.report("status")["account"]

@@ -108,8 +108,9 @@ def sums_beyond_sixty_four_bits(scene):
 
 @attack("table: columns (count)")
 def names_that_are_almost_parts(scene):
-    """Writes columns whose names are nearly those of parts: in capitals, with a column that nobody has, of the key, of a reference,
-    of a part, with 255 bytes, without a column; at most their author may stop, and rows stay."""
+    """Writes columns whose names are nearly those of parts: in capitals, with a column that nobody has, of
+    the key, of a reference, of a part, with 255 bytes, without a column. At most their author may stop, and
+    rows stay."""
     counted(scene)
     member, zone, session = scene.enter()
     author = next(iter(zone.tips))

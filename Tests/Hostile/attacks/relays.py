@@ -130,8 +130,8 @@ def records_of_others_in_every_order(scene):
 
 @attack("message asset chunk: index", "message asset has: chunks (count)")
 def chunks_with_one_bit_changed(scene):
-    """Says that it has a BLOB of an honest device, gives each chunk with one bit changed, too short, or that of another BLOB, while the
-    honest one gives it as well; the BLOB must arrive whole."""
+    """Says that it has a BLOB of an honest device. It gives each chunk with one bit changed, too short, or
+    that of another BLOB, while the honest device gives it as well. The BLOB must arrive whole."""
     member, zone, session = scene.enter()
     sessions = [scene.session(member, node, zone) for node in (scene.laptop, scene.carol)]
     data = scene.random.randbytes(3 * CHUNK + 1_000)
@@ -155,8 +155,8 @@ def chunks_with_one_bit_changed(scene):
 
 @attack("message keys: keys[].sealed (length)", "message key request: epochs (count)")
 def keys_of_one_zone_for_another(scene):
-    """Gives keys of the share as keys of other zones and epochs, seals them to others, and asks for keys of zones that it knows by name
-    alone; nothing may be given, and writes must not wait."""
+    """Gives keys of the share as keys of other zones and epochs, seals them to others, and asks for keys of
+    zones that it only knows by name. Nothing may be given, and writes must not wait."""
     member, zone, session = scene.enter()
     for node in scene.honest:
         each = scene.session(member, node, zone)

@@ -593,6 +593,8 @@ MESSAGES = {
     "account name": (34, Struct(title=Sized(64))),
     "column policies": (35, Struct(tables=List(Struct(
         table=Sized(255), policies=List(Struct(column=Sized(255), policy=U8, time=VARINT), 256)), 2_000))),
+    "owner policies": (36, Struct(account=ID, tables=List(Struct(
+        table=Sized(255), policies=List(Struct(column=Sized(255), policy=U8, time=VARINT), 256)), 2_000))),
 }
 MESSAGE = Variant(MESSAGES)
 

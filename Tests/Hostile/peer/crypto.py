@@ -3,6 +3,7 @@
 import base64
 import ctypes
 import ctypes.util
+import functools
 import hashlib
 import zlib
 
@@ -15,6 +16,7 @@ def blake(message, size=32, key=b""):
     return hashlib.blake2b(message, digest_size=size, key=key).digest()
 
 
+@functools.lru_cache(maxsize=4_096)
 def ed25519(seed):
     """Returns the public key and the 64-byte secret key of a 32-byte seed."""
     public, secret = ctypes.create_string_buffer(32), ctypes.create_string_buffer(64)

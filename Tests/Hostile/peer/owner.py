@@ -26,6 +26,8 @@ class Owner(Member):
         self.invitation = record_id(self.act(
             "invite", key=crypto.ed25519(self.secret)[0], permission=2, expiry=0, uses=0, only=None))
         self.listening = []
+        # Whether it acknowledges what others send.
+        self.acknowledges = True
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.address = f"127.0.0.1:{self._socket.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
@@ -74,7 +76,7 @@ class Owner(Member):
             self.tell_records(session, heads=False)
         else:
             super().answer(session, name, fields)
-            if name == "want" and fields["zone"] == self.share.id:
+            if name == "want" and fields["zone"] == self.share.id and self.acknowledges:
                 self.acknowledge(session, self.share)
                 nothing = {"assets": 0, "bytes": 0}
                 session.send("asset backlog", zone=self.share.id, coming=nothing, absent=nothing)

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import MeshCore
+@testable import MeshTesting
 
 /// What holds of every log, however it came about: the state against a plain reading of the specification, and what the removed
 /// and the revoked can do about it.

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import MeshCore
+@testable import MeshTesting
 
 /// Shares: account 0 owns the zone with devices 0 and 1, account 1 has 2 and 3, account 2 has 4, account 3 has 5.
 @Suite struct ShareStateTests {

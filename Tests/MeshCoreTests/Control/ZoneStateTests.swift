@@ -117,6 +117,31 @@ import Testing
     #expect(log.state.currentEpoch?.id.bytes == fresh.id.bytes)
   }
 
+  @Test("an epoch has to see one of the records that bring a cut") func cutsInSeveralRecords() throws {
+    var log = try ControlLog(devices: 4)
+    let before = log.records
+    let cut = try log.cut(0, 2, after: before)
+    try log.append(1, cut.act, after: before)
+    try log.epoch(3, after: before)
+    #expect(log.state.currentEpoch == nil)
+    let seeing = try log.epoch(0, after: [cut])
+    #expect(log.state.currentEpoch?.id.bytes == seeing.id.bytes)
+  }
+
+  @Test("an epoch is not current if its device is revoked and not cut, or cut and not revoked")
+  func epochsOfHalfRevokedDevices() throws {
+    var revoked = try ControlLog(devices: 2)
+    try revoked.epoch(1)
+    revoked.revoke(1)
+    #expect(revoked.state.currentEpoch == nil)
+    var cut = try ControlLog(devices: 2)
+    try cut.cut(0, 1, [1: 5])
+    try cut.epoch(1)
+    #expect(cut.state.currentEpoch == nil, "it has seen its own cut")
+    let fresh = try cut.epoch(0)
+    #expect(cut.state.currentEpoch?.id.bytes == fresh.id.bytes)
+  }
+
   @Test func aCutIsTheAccountsWordWhoeverBringsIt() throws {
     // 2 brings the cut of 3, 1 that of 2, and all three are revoked.
     var log = try ControlLog(devices: 4)
@@ -183,6 +208,41 @@ import Testing
     try log.append(0, .fork(try log.fork(3, 0, after: 9)))
     #expect(log.state.overfullAccounts == [log.ids[1]])
     #expect(log.state.limit(ofUnknown: log.author(3, 77)) == 0)
+  }
+
+  @Test("a device and an account may begin and fork as often as the limits say, and not once more")
+  func overfullFromOneMore() throws {
+    let log = try ControlLog([1, 17])
+    let (key, epoch) = (try #require(EpochKey(fill(1))), try #require(EpochID(fill(2))))
+    /// Reads the proof that the devices of account 1 write as so many instances each.
+    func overfull(_ instances: [Int], forks: Int = 0, owner: Int = 0) throws -> Overfull {
+      let authors = instances.enumerated().flatMap { index, count in
+        (0..<count).map { (index: index + 1, instance: UInt64($0)) }
+      }
+      let headers = try authors.map { index, instance in
+        let header = ChangeSetHeader(
+          zone: log.zone, author: log.author(index, instance), number: 1, previous: nil, time: HybridTime(1),
+          epoch: epoch, part: .only)
+        let secrets = StubSecrets(signingKey: log.device(index).bytes)
+        return try ChangeSet(header, body: [], key: key, secrets: secrets, with: StubCryptography()).signedHeader
+      }
+      let proofs = stride(from: 0, to: headers.count, by: Limits.beginnings).compactMap { start in
+        Excess(headers[start..<min(start + Limits.beginnings, headers.count)])
+      }
+      #expect(proofs.reduce(0) { $0 + $1.authors.count } == authors.count)
+      return Overfull(proofs, forks: [log.author(1, 0): forks], owner: log.ids[owner]) { device in
+        (1...17).contains { log.device($0) == device } ? log.ids[1] : nil
+      }
+    }
+    let full = Array(repeating: Limits.instances, count: Limits.authorsOfAccount / Limits.instances)
+    #expect(try overfull(full) == Overfull())
+    #expect(try overfull(full + [1]).accounts == [log.ids[1]])
+    #expect(try overfull(full + [1]).devices.isEmpty)
+    #expect(try overfull(full + [1], owner: 1) == Overfull())
+    #expect(try overfull([Limits.instances]) == Overfull())
+    #expect(try overfull([Limits.instances + 1]).devices == [log.device(1)])
+    #expect(try overfull([], forks: Limits.forksOfAccount) == Overfull())
+    #expect(try overfull([], forks: Limits.forksOfAccount + 1).accounts == [log.ids[1]])
   }
 
   @Test("what a dropped device says keeps no record out")

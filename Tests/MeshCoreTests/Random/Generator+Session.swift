@@ -94,7 +94,7 @@ extension Generator {
     return rules
   }
 
-  static let messageKinds = 35
+  static let messageKinds = 36
 
   /// Every kind comes: `kind` is taken modulo their number.
   mutating func message(kind: Int) -> Message {
@@ -154,15 +154,18 @@ extension Generator {
       let named: [NamedRules] = many(2) { NamedRules(table: "table", rules: (try? $0.rules()) ?? SchemaRules()) }
       return .schemaRules(named)
     case 33: return .accountName(pick(["x", "Zoë"]))
-    default:
-      return .columnPolicies(
-        many(2) { generator in
-          NamedPolicies(
-            table: "table",
-            policies: generator.many(3) {
-              ColumnPolicySetting(
-                column: "Column \($0.below(9))", policy: $0.pick(ColumnPolicy.allCases), time: Int64($0.below(1 << 48)))
-            })
+    case 34: return .columnPolicies(policies())
+    default: return .ownerPolicies(identifier(), policies())
+    }
+  }
+
+  private mutating func policies() -> [NamedPolicies] {
+    many(2) { generator in
+      NamedPolicies(
+        table: "table",
+        policies: generator.many(3) {
+          ColumnPolicySetting(
+            column: "Column \($0.below(9))", policy: $0.pick(ColumnPolicy.allCases), time: Int64($0.below(1 << 48)))
         })
     }
   }

@@ -928,6 +928,16 @@ def session():
                 (text("list") + b"\x00" + varint(1), "column, last 0, milliseconds"),
             ],
         ),
+        (
+            "owner policies",
+            36,
+            [
+                (account, "account"),
+                (varint(1), "tables"),
+                (text("items"), "name"),
+                (varint(1) + text("done") + b"\x04" + varint(NOW), "policies: column, keepBoth 4, milliseconds"),
+            ],
+        ),
         ("asset has of none", 31, [at_zone, of_asset, (varint(0), "no record of the zone uses such an asset here")]),
     )
     for name, tag, pairs in messages:

@@ -111,6 +111,9 @@ import Testing
             .init(column: "done", policy: .counter, time: World.now), .init(column: "list", policy: .last, time: 1),
           ])
       ]),
+      "owner policies": .ownerPolicies(
+        world.account,
+        [.init(table: "items", policies: [.init(column: "done", policy: .keepBoth, time: World.now)])]),
       "ping": .ping(15),
       "pong": .pong(15),
       "heads": .heads(
@@ -146,7 +149,7 @@ import Testing
   }
 
   @Test func aMessageWithAnUnknownTagIsSkipped() throws {
-    #expect(try Message.decode([36]) == nil)
+    #expect(try Message.decode([37]) == nil)
     #expect(try Message.decode([0, 1, 2]) == nil)
     #expect(try Message.decode([255]) == nil)
   }

@@ -10,8 +10,10 @@ extension Peer {
   static let photos = "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, image BLOB)"
   static let allPhotos = "SELECT id, title, hex(image) FROM photo ORDER BY id"
 
-  static func withPhotos(_ seed: UInt8, _ schema: String = photos) throws -> Peer {
-    try Peer(seed, schema: schema, track: ["photo"])
+  static func withPhotos(
+    _ seed: UInt8, _ schema: String = photos, staging: any AssetStaging = MemoryStaging()
+  ) throws -> Peer {
+    try Peer(seed, schema: schema, track: ["photo"], staging: staging)
   }
 
   func photos() throws -> [String] { try rows(Self.allPhotos) }

@@ -140,6 +140,43 @@ import Testing
     #expect(error?.code == .corrupt)
   }
 
+  @Test("a table without rowids whose key is not in front is not damaged")
+  func keyBehind() throws {
+    let file = try DatabaseFile(path: path())
+    try file.write { db in
+      // A part of the versions of SQLite takes `a` for NULL in each row.
+      try db.execute(
+        sql: """
+          CREATE TABLE t (a TEXT NOT NULL, b INTEGER NOT NULL, id TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID;
+          WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+          INSERT INTO t SELECT 'a', i, 'row ' || i FROM n
+          """)
+    }
+    try file.quickCheck()
+    #expect(try IntegrityCheck.firstFault(inDatabase: path()) == nil)
+    // A NULL that is there.
+    try file.write { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE u (a TEXT, id TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID;
+          INSERT INTO u VALUES (NULL, 'row')
+          """)
+    }
+    let schema = try DatabaseQueue(path: path())
+    try schema.writeWithoutTransaction { db in
+      try db.execute(
+        sql: """
+          PRAGMA writable_schema = ON;
+          UPDATE sqlite_schema SET sql = replace(sql, 'a TEXT,', 'a TEXT NOT NULL,') WHERE name = 'u';
+          PRAGMA writable_schema = RESET
+          """)
+    }
+    try schema.close()
+    try file.close()
+    #expect(throws: StoreError.self) { try DatabaseFile(path: path()).quickCheck() }
+    #expect(try IntegrityCheck.firstFault(inDatabase: path())?.contains("u.a") == true)
+  }
+
   @Test func `an old library is refused by its version`() throws {
     #expect(throws: StoreError.self) { try DatabaseFile.requireLibrary(version: 3_036_000) }
     try DatabaseFile.requireLibrary(version: 3_037_000)

@@ -133,6 +133,33 @@ import Testing
     #expect(try b.store.schemaDifferences().map(\.there).contains { $0.hasPrefix("CONSTRAINT \"ordered\" CHECK") })
   }
 
+  @Test("rules that several devices describe differently are named before and after a table is adopted")
+  func severalForms() throws {
+    let (a, b) = (
+      try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, n INT DEFAULT 1 CHECK (n < 5))", track: ["t"]),
+      try Peer(2, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, n INT DEFAULT 2 CHECK (n < 9))", track: ["t"])
+    )
+    let (c, d) = (
+      try Peer(3), try Peer(4, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)", track: ["t"])
+    )
+    for peer in [a, b] {
+      for other in [c, d] { try tell(peer, other) }
+    }
+    for peer in [c, d] {
+      let before = try peer.store.schemaDifferences()
+      let wanted = try #require(try peer.store.foreignSchemas().first)
+      let isFirst = wanted.columns[1].defaultValue == .integer(1)
+      let other = isFirst ? b : a
+      #expect(before.map(\.device) == Array(repeating: other.author.device, count: 3))
+      #expect(before.map(\.column) == ["n", "", ""])
+      #expect(before.first?.there.contains(isFirst ? "DEFAULT 2" : "DEFAULT 1") == true)
+      #expect(before.last?.there.contains(isFirst ? "9" : "5") == true)
+    }
+    try c.store.adopt(c.store.foreignSchemas(), now: c.now)
+    #expect(try c.store.schemaDifferences().count == 3)
+    #expect(try a.store.schemaDifferences().isEmpty, "nobody told it anything")
+  }
+
   @Test("parts that the grammar doesn't have are named, each time, until this file has them")
   func leftOut() throws {
     let a = try Peer(

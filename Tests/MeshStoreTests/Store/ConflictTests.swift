@@ -82,4 +82,39 @@ import Testing
     #expect(try Set(a.store.conflictDevices()) == [a.author.device, b.author.device])
     #expect(throws: StoreError.self) { try total(ConflictFilter(table: "none", limit: 1)) }
   }
+
+  @Test("the oldest conflicts are dropped first, those of the account with the most before others")
+  func order() throws {
+    let peer = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)", track: ["t"])
+    let (looks, bound) = (StoreLimits.conflictsBetweenLooks, StoreLimits.conflicts)
+    let many = (bound / looks + 1) * looks
+    /// Notes conflicts, each caused by the account that `cause` returns for its number.
+    func note(_ count: Int64, _ cause: @escaping (Int64) -> UInt8) throws {
+      try peer.store.write { session in
+        let records = ZoneRecords(session, zone: try ZoneRow.obtain(Peer.zone, session.sql))
+        let table = try session.catalog.tableNumber("t")
+        let column = try session.catalog.columnNumber("v", of: table)
+        let first = try session.sql.integer("SELECT max(id) FROM mesh_conflict") ?? 0
+        for id in first + 1...first + count {
+          let stamp = Stamp(time: HybridTime(milliseconds: id), author: peer.author)
+          try records.noteConflict(
+            RecordRef(table: table, key: .integer(id)),
+            .init(column: column, loser: .init(stamp: stamp, value: .integer(id)), winner: stamp, wasLocal: true),
+            by: [cause(id)], now: id)
+        }
+      }
+    }
+    func ids() throws -> [Int64] {
+      try peer.store.read { try $0.sql.all("SELECT id FROM mesh_conflict ORDER BY id") { $0.integer(0) } }
+    }
+    // Three accounts cause equally many, and their numbers are no multiple of the bound.
+    try note(many) { UInt8($0 % 3) }
+    #expect(try ids() == Array(many - bound + 1...many))
+    // Another account has few, so the oldest of the others go.
+    try note(looks) { _ in 9 }
+    let kept = try ids()
+    #expect(kept.count == Int(bound))
+    #expect(Array(kept.suffix(Int(looks))) == Array(many + 1...many + looks))
+    #expect(kept.first == many - bound + 1 + looks)
+  }
 }

@@ -87,4 +87,40 @@ import Testing
     for _ in 0..<100 where alice.deletedRoots.isEmpty { _ = try alice.step() }
     #expect(alice.deletedRoots == [SharedList.share])
   }
+
+  /// The state of a comparison or an import that is under way.
+  private func task(_ peer: Peer) throws -> [String] {
+    try peer.rows("SELECT task, layout, exchanged FROM mesh_import")
+  }
+
+  @Test("a comparison of tables that exchanged their names goes on after an update of mesh")
+  func exchangedBeforeTheUpdate() throws {
+    let (a, _) = try peers(key: "TEXT")
+    try a.run(
+      """
+      INSERT INTO mesh_import (tbl, task, layout) VALUES (1, 2, -7);
+      ALTER TABLE mesh_import DROP COLUMN exchanged; UPDATE mesh_state SET format = 17
+      """)
+    try a.reopen()
+    #expect(try task(a) == ["2|7|1"])
+  }
+
+  @Test("what is known of a comparison is not taken for what is known of an import")
+  func requests() throws {
+    let (a, _) = try peers(key: "TEXT")
+    let again = TableSlice.again
+    func request(_ task: TableSlice.Task, _ layout: Int64, isExchanged: Bool = false) throws {
+      try a.store.write { try $0.request(task, 1, layout: layout, isExchanged: isExchanged) }
+    }
+    try request(.compare, 0)
+    try request(.compareRecreated, 7, isExchanged: true)
+    try request(.compare, 8)
+    #expect(try task(a) == ["2|7|1"], "the first of several changes counts, and what was exchanged stays so")
+    try request(.takeIn, 0)
+    #expect(try task(a) == ["4|0|1"])
+    try request(.compare, 8)
+    #expect(try task(a) == ["4|0|1"])
+    try request(.takeIn, again)
+    #expect(try task(a) == ["4|\(again)|1"])
+  }
 }

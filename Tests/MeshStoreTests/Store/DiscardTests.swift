@@ -122,4 +122,17 @@ import Testing
       refusal { _ = try bob.store.discard(table: "reminders", keys: [[.text("r1")]], now: bob.now) } == .notPermitted)
     #expect(try bob.store.pendingCount() == 0)
   }
+
+  @Test("a held record is not discarded after a program wrote a row in its place")
+  func writtenSince() throws {
+    let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v INTEGER)", track: ["t"])
+    let b = try Peer(2, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v INTEGER CHECK (v < 10))", track: ["t"])
+    try a.run("INSERT INTO t VALUES ('k', 11)")
+    try b.pull(from: a)
+    #expect(try b.store.heldRecords(limit: 9).map(\.reason) == [.constraint])
+    try b.run("INSERT INTO t VALUES ('k', 1)")
+    #expect(throws: DiscardError.written) { try b.store.discard(table: "t", keys: [[.text("k")]], now: b.now) }
+    try synchronize([a, b])
+    for peer in [a, b] { #expect(try peer.rows("SELECT * FROM t") == ["\"k\"|1"]) }
+  }
 }

@@ -51,6 +51,22 @@ import Testing
     try expectEqual([a, b], Self.rows, ["\"k\"|\"b\"|1", "\"m\"|\"b\"|3", "\"o\"|\"o\"|4"])
   }
 
+  @Test("most rows of an untracked table can be deleted, and stay deleted when it is tracked again")
+  func untrackedDeletes() throws {
+    let (a, b) = try peers()
+    try b.store.untrack(["t"])
+    try b.run("DELETE FROM t WHERE id <> 'o'")
+    try b.store.track(tables: ["t"], now: b.now)
+    try synchronize([a, b])
+    try expectEqual([a, b], Self.rows, ["\"o\"|\"o\"|4"])
+    // Without its rows, the table could be another one of the same name.
+    try b.store.untrack(["t"])
+    try b.run("DROP TABLE t; \(Self.schema)")
+    try b.store.track(tables: ["t"], now: b.now)
+    try synchronize([a, b])
+    try expectEqual([a, b], Self.rows, ["\"o\"|\"o\"|4"])
+  }
+
   @Test("a row that was deleted before a table was untracked can be inserted meanwhile")
   func untrackedBirth() throws {
     let (a, b) = try peers()

@@ -128,4 +128,19 @@ import Testing
       ($0 as? StoreError)?.code == .cannotOpen
     }
   }
+
+  @Test("a backup that fails leaves no file behind")
+  func failedBackup() throws {
+    let peer = try peer()
+    try peer.run("INSERT INTO list VALUES ('a', '1')")
+    let target = peer.path + ".backup"
+    // SQLite can't make the copy's journal.
+    try FileManager.default.createDirectory(atPath: target + "-journal", withIntermediateDirectories: false)
+    #expect(throws: StoreError.self) { try DatabaseBackup.copy(databaseAt: peer.path, to: target) }
+    #expect(FileStatus(path: target) == nil)
+    #expect(throws: StoreError.self) { try peer.store.backUp(to: target) }
+    #expect(FileStatus(path: target) == nil)
+    try FileManager.default.removeItem(atPath: target + "-journal")
+    #expect(try DatabaseBackup.copy(databaseAt: peer.path, to: target) > 0)
+  }
 }

@@ -45,6 +45,25 @@ import Testing
     #expect(try one.rows("SELECT v FROM t") == ["\"honest\""])
   }
 
+  @Test("an author may use as many names as the limit says, and not one more", arguments: [0, 1])
+  func exactlyAsManyNames(excess: Int) throws {
+    var forger = try Forger(2)
+    let peer = try Peer(1, schema: Self.table, track: ["t"])
+    // The name of each table counts as well.
+    let (tables, columns) = (Limits.names / (Limits.columns + 1), Limits.names % (Limits.columns + 1) - 1 + excess)
+    var changeSets = try flood(&forger, tables: tables, columns: Limits.columns, peer)
+    let time = HybridTime(milliseconds: peer.now)
+    let row = RowChange(
+      key: .integer(1), generation: 1, isLife: true, stamp: Stamp(time: time, author: forger.author),
+      fields: [.init(column: 0, value: .value(.integer(1)))])
+    let last = TableChanges(table: "the rest", columns: (0..<columns).map { "column \($0)" }, rows: [row])
+    changeSets.append(try forger.make(.changes([last]), time: time))
+    _ = try peer.store.store(changeSets, zone: Peer.zone, now: peer.now)
+    try peer.apply()
+    #expect(try peer.store.mergedVector(Peer.zone)[forger.author] == UInt64(tables + (excess == 0 ? 1 : 0)))
+    #expect(try (peer.store.status().malformed[forger.author] == nil) == (excess == 0))
+  }
+
   @Test("a cut passes over rows that were never merged, of tables that have no number here")
   func cutsBesideUnknownTables() throws {
     var (quiet, cut) = (try Forger(2), try Forger(3))

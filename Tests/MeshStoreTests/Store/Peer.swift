@@ -42,6 +42,7 @@ final class Peer {
     author = Author(device: DeviceID(keys.signingKey).unsafe, instance: InstanceID(UInt64(seed)))
     cryptography = try Sodium()
     store = try Store(path: path, cryptography: cryptography, staging: staging)
+    store.setAccounts(Accounts(), device: author.device)
     var configuration = Configuration()
     configuration.foreignKeysEnabled = foreignKeys
     configuration.busyMode = .timeout(5)
@@ -174,6 +175,7 @@ final class Peer {
   func reopen() throws {
     try store.close()
     store = try Store(path: path, cryptography: cryptography, staging: staging)
+    store.setAccounts(Accounts(), device: author.device)
   }
 }
 

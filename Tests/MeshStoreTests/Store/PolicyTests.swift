@@ -304,7 +304,7 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     #expect(restored.lacking.isEmpty)
     try synchronize(peers)
     try expectEqual(peers, "SELECT n FROM item", ["18"])
-    #expect(throws: RestoreError.nothingBeaten(column: conflict.column ?? "")) {
+    #expect(throws: RestoreError.counted(column: conflict.column ?? "", in: "n")) {
       try peers[1].store.restore(.conflict(conflict.id)) { _ in peers[1].reader }
     }
   }

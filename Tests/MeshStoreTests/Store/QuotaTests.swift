@@ -1,4 +1,5 @@
 import MeshCore
+import MeshTesting
 import Testing
 
 @testable import MeshStore
@@ -12,6 +13,17 @@ import Testing
   private func quota() throws -> WaitingQuota {
     let peer = try Peer(1, schema: table, track: ["t"])
     return try withExtendedLifetime(peer) { try peer.store.read { try WaitingQuota($0, Accounts()) } }
+  }
+
+  @Test("the devices of an account fill one bound together") func devicesOfAnAccount() throws {
+    let account = try TestAccount(devices: 2, seed: 3)
+    let peer = try Peer(1, schema: table, track: ["t"])
+    var quota = try withExtendedLifetime(peer) {
+      try peer.store.read { try WaitingQuota($0, Accounts([account.state])) }
+    }
+    let isWhole = try quota.take(StoreLimits.waitingBytes, account.device(0))
+    let isBeyond = try quota.take(1, account.device(1))
+    #expect(isWhole && !isBeyond)
   }
 
   @Test func `a device fills its own bound to the byte`() throws {

@@ -71,6 +71,21 @@ import Testing
     try expectEqual([a, b], "SELECT id, a, b FROM t", ["\"1\"|\"edited\"|\"b1\""])
   }
 
+  @Test("if every row was edited before a look at another schema, an edit of a default stays")
+  func editedDefault() throws {
+    let (a, b) = (try Peer(1, schema: Self.schema, track: ["t"]), try Peer(2, schema: Self.schema, track: ["t"]))
+    try a.run("INSERT INTO t VALUES ('1', 'a1', NULL), ('2', 'a2', NULL)")
+    try synchronize([a, b])
+    try a.run(
+      """
+      CREATE TABLE one (id INTEGER); CREATE TABLE two (id INTEGER);
+      UPDATE t SET b = 'new' WHERE id = '1'; UPDATE t SET a = 'edited' WHERE id = '2'
+      """)
+    try synchronize([a, b])
+    try expectEqual([a, b], "SELECT id, a, b FROM t ORDER BY id", ["\"1\"|\"a1\"|\"new\"", "\"2\"|\"edited\"|NULL"])
+    try expectNoConflicts([a, b])
+  }
+
   @Test("a column that was set to its default, and a change of the table's text in the same look, are what they are")
   func setToDefault() throws {
     let (a, b) = (try Peer(1, schema: Self.schema, track: ["t"]), try Peer(2, schema: Self.schema, track: ["t"]))
@@ -79,6 +94,23 @@ import Testing
     try a.run("UPDATE t SET b = NULL; ALTER TABLE t ADD COLUMN c TEXT")
     try synchronize([a, b])
     try expectEqual([a, b], "SELECT id, a, b FROM t ORDER BY id", ["\"1\"|\"a1\"|NULL", "\"2\"|\"a2\"|NULL"])
+    try expectNoConflicts([a, b])
+  }
+
+  @Test("an edit of every row beside two statements that change the schema is an edit")
+  func everyRowEdited() throws {
+    let schema =
+      "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a TEXT NOT NULL DEFAULT '', done INTEGER NOT NULL DEFAULT 0, list TEXT)"
+    let (a, b) = (try Peer(1, schema: schema, track: ["t"]), try Peer(2, schema: schema, track: ["t"]))
+    try a.run("INSERT INTO t VALUES ('1', 'eggs', 0, 'x'), ('2', 'milk', 0, 'y')")
+    try synchronize([a, b])
+    try a.run(
+      """
+      UPDATE t SET done = 1 WHERE id = '1'; UPDATE t SET list = 'z' WHERE id = '2';
+      CREATE TABLE other (x); CREATE INDEX others ON other (x)
+      """)
+    try synchronize([a, b])
+    try expectEqual([a, b], "SELECT done, list FROM t ORDER BY id", ["1|\"x\"", "0|\"z\""])
     try expectNoConflicts([a, b])
   }
 

@@ -213,4 +213,36 @@ private let names = ["list", "item", "tag", "node"]
     #expect(try b.rows("SELECT parent FROM folder WHERE id = 'child'") == ["\"there\""])
     #expect(try a.digest() == b.digest())
   }
+
+  @Test("an edit that is flushed after its record was withdrawn is sent, and shown once the parent returns")
+  func flushedAfterWithdrawal() throws {
+    let schema = """
+      CREATE TABLE p (id TEXT PRIMARY KEY NOT NULL);
+      CREATE TABLE c (id TEXT PRIMARY KEY NOT NULL, p TEXT REFERENCES p ON DELETE CASCADE, v TEXT, n INTEGER);
+      """
+    let (a, b) = (try Peer(1, schema: schema, track: ["p", "c"]), try Peer(2, schema: schema, track: ["p", "c"]))
+    try a.run("INSERT INTO p VALUES ('p')")
+    try b.pull(from: a)
+    try a.run("INSERT INTO c VALUES ('c', 'p', 'before', 1)")
+    try a.flush()
+    try b.run("DELETE FROM p")
+    try b.flush()
+    // More is pending than one transaction flushes, so the delete is merged beside the edit.
+    try a.run(
+      """
+      WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < \(Choices.slice + 1))
+      INSERT INTO p SELECT 'p' || i FROM n;
+      UPDATE c SET v = 'edit'
+      """)
+    try a.receive(from: b)
+    for _ in 0..<10 { _ = try a.store.apply(Peer.zone, a.reader, flushing: [Peer.zone: a.writer], now: a.now) }
+    #expect(try a.rows("SELECT * FROM c").isEmpty)
+    #expect(try a.store.pendingCount() > 0)
+    try a.flush()
+    try b.pull(from: a)
+    try b.run("INSERT INTO p VALUES ('p')")
+    try synchronize([a, b])
+    for peer in [a, b] { #expect(try peer.rows("SELECT v, n FROM c") == ["\"edit\"|1"]) }
+    #expect(try a.digest() == b.digest())
+  }
 }

@@ -213,4 +213,41 @@ import Testing
     for peer in [a, b] { #expect(try peer.rows("SELECT * FROM t") == ["\"e\"|9|\"x\""]) }
     #expect(try b.store.status().held.isEmpty && a.digest() == b.digest())
   }
+
+  @Test("a row is refused since the first edit that its table refused")
+  func sinceTheFirstEdit() throws {
+    let (a, b) = try crossed()
+    let since = try #require(try a.store.heldRecords(limit: 9).first?.since)
+    for stop in [6, 7, 6] {
+      try b.run("UPDATE t SET stop = \(stop)")
+      try a.pull(from: b)
+      #expect(try a.store.heldRecords(limit: 9).map(\.since) == [since])
+    }
+  }
+
+  @Test("a version that the table refuses stays merged while the table is not synchronized for a while")
+  func untrackedMeanwhile() throws {
+    let (a, b) = try crossed()
+    try a.store.untrack(["note", "t"])
+    try a.store.track(tables: ["t", "note"], now: a.now)
+    try synchronize([a, b])
+    #expect(try rows(a) == ["\"walk\"|8|10"] && rows(b) == ["\"walk\"|5|7"])
+    #expect(try a.digest() == b.digest())
+    for peer in [a, b] { #expect(try peer.store.conflicts(limit: 9).isEmpty) }
+    try a.run("UPDATE t SET stop = 20")
+    try synchronize([a, b])
+    for peer in [a, b] { #expect(try rows(peer) == ["\"walk\"|8|20"]) }
+  }
+
+  @Test("a decision doesn't overwrite what a program wrote since")
+  func writtenSince() throws {
+    let (a, b) = try crossed()
+    try a.run("UPDATE t SET title = 'run', stop = 30")
+    #expect(throws: ResolveError.written) {
+      try a.store.resolve(Resolution(table: "t", keys: [.text("e")], values: ["stop": "20"]), now: a.now)
+    }
+    #expect(try rows(a) == ["\"run\"|8|30"])
+    try synchronize([a, b])
+    for peer in [a, b] { #expect(try rows(peer) == ["\"run\"|8|30"]) }
+  }
 }

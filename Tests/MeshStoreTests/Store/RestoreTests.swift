@@ -163,4 +163,18 @@ import Testing
     try a.pull(from: b)
     #expect(throws: RestoreError.held(.missingParent)) { try restore(a, "item", "orphan", "b") }
   }
+
+  @Test("a record whose row was deleted or inserted meanwhile is not restored over that")
+  func changedMeanwhile() throws {
+    let (a, b) = try peers()
+    try b.run("UPDATE item SET a = 'a2'")
+    try a.pull(from: b)
+    try a.run("DELETE FROM item")
+    #expect(throws: RestoreError.changed) { try restore(a, "item", "i", "a") }
+    #expect(try a.rows("SELECT * FROM item").isEmpty)
+    try a.flush()
+    try a.run("INSERT INTO item VALUES ('i', 'l', 'new', 'new')")
+    #expect(throws: RestoreError.changed) { try restore(a, "item", "i") }
+    #expect(try a.rows("SELECT a FROM item") == ["\"new\""])
+  }
 }

@@ -56,7 +56,7 @@ import Testing
     let (crowd, other) = (try TestAccount(devices: 20, seed: 1), try TestAccount(devices: 1, seed: 2))
     var authors = try crowd.devices.map { try Forger($0) }
     var honest = try Forger(other.devices[0])
-    peer.store.setAccounts(Accounts([crowd.state, other.state]))
+    peer.store.setAccounts(Accounts([crowd.state, other.state]), device: peer.author.device)
     // One transaction merges less than the crowd has written.
     let (rows, each) = (Choices.slice * 2, Choices.slice / 10)
     try store(

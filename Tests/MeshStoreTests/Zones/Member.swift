@@ -28,6 +28,7 @@ final class Member {
   var store: Store
   var now: Int64 = 1_800_000_000_000
   let other: DatabaseQueue
+  var device: DeviceID { DeviceID(keys.signingKey).unsafe }
   private let seed: UInt8
   private(set) var standings: [ZoneStanding] = []
   private(set) var deletedRoots: Set<ZoneID> = []
@@ -47,6 +48,7 @@ final class Member {
     configuration.foreignKeysEnabled = foreignKeys
     configuration.busyMode = .timeout(5)
     other = try DatabaseQueue(path: path, configuration: configuration)
+    store.setAccounts(Accounts(), device: device)
     try run(Self.schema)
     try store.track(tables: Self.tables, private: Self.privateTables, integerKeys: false, now: now)
     try stand(standings)
@@ -62,7 +64,8 @@ final class Member {
     self.standings = standings
     try store.setStandings(standings)
     for standing in standings where try store.instance(standing.zone) == nil {
-      try store.beginInstance(InstanceID(UInt64(seed)), zone: standing.zone)
+      // A device is another author in each zone.
+      try store.beginInstance(InstanceID(UInt64(seed) << 8 | UInt64(standing.zone.bytes[0])), zone: standing.zone)
     }
   }
 
@@ -70,7 +73,7 @@ final class Member {
   func stand(_ standing: ZoneStanding) throws { try stand(standings.filter { $0.zone != standing.zone } + [standing]) }
 
   func author(_ zone: ZoneID) throws -> Author {
-    Author(device: DeviceID(keys.signingKey).unsafe, instance: try store.instance(zone).unsafe)
+    Author(device: device, instance: try store.instance(zone).unsafe)
   }
 
   func writers() throws -> [ZoneID: ChangeSetWriter] {
@@ -178,6 +181,7 @@ final class Member {
   func reopen() throws {
     try store.close()
     store = try Store(path: path, cryptography: cryptography)
+    store.setAccounts(Accounts(), device: device)
     deletedRoots = []
     try store.setStandings(standings)
   }

@@ -342,6 +342,24 @@ import Testing
     #expect(try alice.rows("SELECT title FROM reminders WHERE id = 'early'") == ["bob's"])
   }
 
+  @Test("a held record names the zone in which its parent is by now", arguments: [1, 2, 7] as [Int64])
+  func parentElsewhereByNow(noted: Int64) throws {
+    let (alice, bob) = (try alice(), try bob(.readOnly, foreignKeys: false))
+    try alice.stand(Self.shared)
+    try alice.settle()
+    try bob.run("INSERT INTO reminders VALUES ('early', 'L', 'bob''s', 0)")
+    try bob.settle()
+    let phone = try Member(10, bob.standings)
+    try phone.pull(Self.bobs, from: bob)
+    #expect(try phone.store.heldRecords(limit: 9).map(\.reason) == [.missingParent])
+    try phone.pull(Self.share, from: alice)
+    try phone.run("UPDATE mesh_record SET held = \(noted) WHERE key = 'early'")
+    let held = try phone.store.heldRecords(limit: 9)
+    #expect(held.map(\.reason) == [.parentElsewhere])
+    #expect(held.first?.waitsFor.map(\.zone) == [Self.share])
+    #expect(try phone.store.heldCounts() == ["parent-in-other-zone": 1])
+  }
+
   @Test func whatWasPendingWhenThePermissionWentIsRolledBackAndKept() throws {
     let (alice, bob) = (try alice(), try bob())
     try alice.stand(Self.shared)

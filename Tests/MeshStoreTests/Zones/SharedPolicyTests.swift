@@ -91,7 +91,7 @@ import Testing
         ZoneStanding(zone: SharedList.share, role: .readWrite, root: SharedList.root, owner: owners[0].state.id),
         ZoneStanding(zone: Member.zone(4), role: .readWrite, root: other, owner: owners[1].state.id),
       ])
-    bob.store.setAccounts(Accounts(owners.map(\.state)))
+    bob.store.setAccounts(Accounts(owners.map(\.state)), device: bob.device)
     for (owner, policies) in zip(owners, [policies, more]) {
       var lists = try #require(try bob.store.schemaDescriptions().first { $0.name == "lists" })
       lists.policies = policies
@@ -115,6 +115,23 @@ import Testing
     #expect(try bob.rows("SELECT title FROM lists") == ["a"])
   }
 
+  @Test("in another account's share, the account's own policy comes before the owner's")
+  func ownComesFirst() throws {
+    let (bob, owners) = try guest([.init(column: "title", policy: .greatest, time: 1)])
+    func title() throws -> [String] { try bob.rows("SELECT title FROM lists") }
+    try converge([try SharedList.alice(), bob])
+    try bob.run("UPDATE lists SET title = 'b'")
+    try bob.settle()
+    #expect(try title() == ["shared"], "the owner's policy keeps the greatest")
+    try bob.store.setPolicies(["lists": ["title": .least]], now: bob.now)
+    for (written, kept) in [("a", "a"), ("z", "a")] {
+      try bob.run("UPDATE lists SET title = '\(written)'")
+      try bob.settle()
+      #expect(try title() == [kept])
+    }
+    #expect(try bob.store.quotas().policies == [owners[0].state.id: 1], "nobody's but the owner's")
+  }
+
   @Test("the policies of one share's owner take no place from those of another, and go with the last share")
   func owners() throws {
     let many = (0...StoreLimits.policies).map { ColumnPolicySetting(column: "c\($0)", policy: .least, time: 1) }
@@ -126,6 +143,8 @@ import Testing
       return try bob.rows("SELECT count(*) FROM mesh_policy WHERE account = x'\(id)'")
     }
     #expect(try kept(accounts[0]) == ["\(StoreLimits.policies)"] && kept(accounts[1]) == ["1"])
+    #expect(
+      try bob.store.quotas().policies == [accounts[0].state.id: StoreQuotas.policiesLimit, accounts[1].state.id: 1])
     let ended = bob.standings.map {
       $0.owner == accounts[0].state.id
         ? ZoneStanding(zone: $0.zone, role: .ended, root: $0.root, owner: $0.owner) : $0
@@ -134,7 +153,7 @@ import Testing
     #expect(try kept(accounts[0]) == ["0"] && kept(accounts[1]) == ["1"])
     #expect(try bob.store.columnPolicies().map(\.policy) == [.least])
     // A device of an account that is in no share sets nothing.
-    bob.store.setAccounts(Accounts())
+    bob.store.setAccounts(Accounts(), device: bob.device)
     var lists = try #require(try bob.store.schemaDescriptions().first { $0.name == "lists" })
     lists.policies = [.init(column: "title", policy: .counter, time: 2)]
     _ = try bob.store.saveForeignSchema(
@@ -158,6 +177,68 @@ import Testing
     #expect(try bob.store.columnPolicies().count == 3)
     #expect(try bob.rows("SELECT count(*) FROM mesh_policy WHERE account = x''") == ["3"])
     #expect(try bob.rows("SELECT count(*) FROM mesh_policy") == ["3"])
+    #expect(try bob.rows("PRAGMA integrity_check") == ["ok"])
+  }
+
+  @Test("SQLite finds no damage in a file with policies, whose tables have the columns of their keys first")
+  func integrity() throws {
+    let bob = try SharedList.bob()
+    try bob.store.setPolicies(Self.policies, now: bob.now)
+    #expect(try bob.rows("PRAGMA integrity_check") == ["ok"])
+    let tables = try bob.rows(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'mesh_*' AND sql LIKE '%WITHOUT ROWID'")
+    #expect(tables.contains("mesh_policy"))
+    for table in tables {
+      let keys = try bob.rows("SELECT cid FROM pragma_table_info('\(table)') WHERE pk ORDER BY pk").compactMap(Int.init)
+      #expect(keys == Array(keys.indices), "\(table)")
+    }
+    // A file of the format before has the columns in another order.
+    try bob.run(
+      """
+      CREATE TABLE former (tbl TEXT NOT NULL COLLATE NOCASE, col TEXT NOT NULL COLLATE NOCASE, policy INTEGER NOT NULL,
+        time INTEGER NOT NULL, account BLOB NOT NULL, PRIMARY KEY (tbl, col, account)) WITHOUT ROWID;
+      INSERT INTO former SELECT tbl, col, policy, time, account FROM mesh_policy;
+      DROP TABLE mesh_policy;
+      ALTER TABLE former RENAME TO mesh_policy;
+      UPDATE mesh_state SET format = 17;
+      """)
+    try bob.reopen()
+    #expect(try bob.store.columnPolicies().count == 3)
+    #expect(try bob.rows("PRAGMA integrity_check") == ["ok"])
+  }
+
+  @Test("a file of the format before keeps all policies, and is whole")
+  func formerOrder() throws {
+    let bob = try SharedList.bob()
+    try bob.store.setPolicies(Self.policies, now: bob.now)
+    try bob.run(
+      """
+      CREATE TABLE saved AS SELECT tbl, col, policy, time, account FROM mesh_policy;
+      DROP TABLE mesh_policy;
+      CREATE TABLE mesh_policy (tbl TEXT NOT NULL, col TEXT NOT NULL, policy INTEGER NOT NULL, time INTEGER NOT NULL,
+        account BLOB NOT NULL, PRIMARY KEY (tbl, col, account)) WITHOUT ROWID;
+      INSERT INTO mesh_policy SELECT * FROM saved;
+      INSERT INTO mesh_policy VALUES ('lists', 'id', 1, 1, x'01');
+      DROP TABLE saved;
+      UPDATE mesh_state SET format = 17;
+      """)
+    let before = try bob.rows("SELECT tbl, col, account, policy, time FROM mesh_policy ORDER BY tbl, col, account")
+    try bob.reopen()
+    #expect(try bob.rows("SELECT * FROM mesh_policy ORDER BY tbl, col, account") == before)
+    #expect(try bob.rows("PRAGMA integrity_check") == ["ok"])
+  }
+
+  /// SQLite 3.40 looks for NULL in other columns otherwise, and says that the file is damaged.
+  @Test("tables without a rowid have the columns of their key first")
+  func keysFirst() throws {
+    let bob = try SharedList.bob()
+    let late = try bob.rows(
+      """
+      SELECT t.name FROM pragma_table_list AS t JOIN pragma_table_info(t.name) AS c
+      WHERE t.wr AND t.name GLOB 'mesh_*' AND c.pk > 0 AND c.cid >= (
+        SELECT count(*) FROM pragma_table_info(t.name) WHERE pk > 0)
+      """)
+    #expect(late.isEmpty)
   }
 
   @Test("the rows of a share that ends keep their counts with the owner, and with a participant that keeps a copy")

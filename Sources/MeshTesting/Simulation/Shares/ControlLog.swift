@@ -30,6 +30,11 @@ struct ControlLog {
 
   func record(_ id: ControlID) -> ControlRecord? { records[id] }
 
+  /// All records, ascending by id.
+  var all: [ControlRecord] { records.keys.sorted().compactMap { records[$0] } }
+
+  func account(of record: ControlRecord) -> AccountID? { account(record.author) }
+
   func hasSeen(_ later: ControlID, _ earlier: ControlID) -> Bool { pasts[later]?.contains(earlier) ?? false }
 
   /// Returns whether a record has seen a valid removal of the account, and no record has let the account in since, in
@@ -45,7 +50,7 @@ struct ControlLog {
   private func putsOut(_ record: ControlRecord, _ account: AccountID) -> Bool {
     switch record.act {
     case .participant(account, nil, _, _): true
-    case .leave: self.account(record.author) == account
+    case .leave: self.account(of: record) == account
     default: false
     }
   }

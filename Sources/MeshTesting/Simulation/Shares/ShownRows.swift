@@ -1,4 +1,5 @@
 import MeshCore
+import MeshStore
 
 /// The rows that a node's tables must show of several zones, derived from their merged states by the rules alone. If
 /// two zones have a record for one row, the first zone whose references are valid is shown. Nothing is shown under a
@@ -25,7 +26,7 @@ struct ShownRows {
     }
   }
 
-  private let zones: [Zone]
+  let zones: [Zone]
   /// The zone whose record each row shows, as its place in `zones`.
   private(set) var places: [RecordName: Int] = [:]
 
@@ -96,9 +97,38 @@ struct ShownRows {
     }
   }
 
+  /// Returns the reasons for which a live record of a zone may be hidden, with the record that it waits for. If several
+  /// hold, the store gives the one that it found first.
+  func reasons(_ name: RecordName, in zone: ZoneID) -> [HeldReason: RecordName?] {
+    guard let place = zones.firstIndex(where: { $0.known.id == zone }), let state = zones[place].oracle.states[name]
+    else { return [:] }
+    guard let table = AppSchema.table(name.table) else { return [.unknownTable: nil, .untracked: nil] }
+    guard zones[place].has(name) else { return [.outsideShare: nil] }
+    var reasons: [HeldReason: RecordName?] = [:]
+    if let other = places[name], other != place { reasons[.slotTaken] = .some(nil) }
+    for column in table.columns {
+      guard let reference = column.reference, reference.cascades else { continue }
+      guard let value = state.cells[column.name]?.value, value != .null else {
+        reasons[.constraint] = .some(nil)
+        continue
+      }
+      let parent = RecordName(table: reference.parent, key: value)
+      if places[parent] == place { continue }
+      let isElsewhere = zones.indices.contains { $0 != place && zones[$0].oracle.states[parent]?.isAlive == true }
+      let isDeleted = zones[place].oracle.states[parent]?.isAlive == false
+      reasons[isElsewhere ? .parentElsewhere : isDeleted ? .parentDeleted : .missingParent] = .some(parent)
+    }
+    return reasons
+  }
+
   /// Returns the records that are alive in a zone and not shown.
   func hidden(in zone: ZoneID) -> [RecordName] {
     guard let place = zones.firstIndex(where: { $0.known.id == zone }) else { return [] }
     return zones[place].oracle.states.filter { $0.value.isAlive && places[$0.key] != place }.keys.sorted()
   }
+}
+
+extension RecordName {
+  init(_ held: HeldRecord) { self.init(table: held.table.asciiLowercased, key: held.key) }
+  init(_ awaited: HeldRecord.Awaited) { self.init(table: awaited.table.asciiLowercased, key: awaited.key) }
 }

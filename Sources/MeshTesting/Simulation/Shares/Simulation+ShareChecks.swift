@@ -36,6 +36,56 @@ extension Simulation {
     }
   }
 
+  /// Checks what a node concludes from a share's control log against a plain reading of the same records. Each state of
+  /// a log is read once.
+  func lookAtControl(_ node: SimulatedNode) throws {
+    guard let replica = node.replica, let store = node.store, !node.isLiar, !node.isHistoryLost else { return }
+    for zone in zones {
+      guard let root = zone.root, let state = replica.shareState(zone.id), let owner = state.owner,
+        !plainlyRead.contains(Set(state.heads))
+      else { continue }
+      let records = try controlRecords(store, zone.id)
+      let named = Set(records.flatMap { $0.parents + ($0.previous.map { [$0] } ?? []) })
+      // Records may have arrived that the replica has not read yet.
+      guard Set(records.map(\.id)).subtracting(named) == Set(state.heads) else { continue }
+      plainlyRead.insert(Set(state.heads))
+      let plain = plainZone(node, records, owner: owner)
+      guard differs(state, plain) else { continue }
+      // A certificate may have arrived that the replica has not read yet.
+      guard let fresh = try zoneState(node, zone.id), differs(fresh, plain) else { continue }
+      violate("n\(node.index) reads the control log of \(zone.name), of \(root), in another way than it is worded")
+    }
+  }
+
+  private func plainZone(_ node: SimulatedNode, _ records: [ControlRecord], owner: AccountID) -> PlainZone {
+    let known = accounts.indices.compactMap { node.replica?.accountState(accountID($0)) }
+    return PlainZone(
+      records,
+      PlainZone.Accounts(
+        owner: owner, account: { device in known.first { $0.certificates[device] != nil }?.id },
+        isRevoked: { device in known.contains { $0.isRevoked(device) } }))
+  }
+
+  private func differs(_ state: ZoneState, _ plain: PlainZone) -> Bool {
+    let others = accounts.indices.map(accountID).filter { $0 != state.owner }
+    return state.isStopped != plain.isStopped
+      || others.contains { state.participants[$0]?.status != plain.status($0) }
+      || Set(state.currentEpochs.map(\.bytes)) != plain.currentEpochs
+  }
+
+  /// Checks where authors end, which follows from the records that they cite.
+  func checkLimits(_ zone: KnownZone, _ node: SimulatedNode, _ state: ZoneState, _ records: [ControlRecord]) throws {
+    guard zone.root != nil, let owner = state.owner, let store = node.store else { return }
+    let plain = plainZone(node, records, owner: owner)
+    for (author, citation) in try store.citations(zone.id).sorted(by: { $0.key < $1.key }) {
+      guard state.account(of: author.device) != owner else { continue }
+      if state.lostPermission(author, citation) != plain.limit(author, citation) {
+        let writer = nodes.first { $0.device == author.device }.map { "n\($0.index)" } ?? "?"
+        violate("an author of \(writer) ends at another number than \(zone.name) says")
+      }
+    }
+  }
+
   /// Checks that reading the same records in another order, with the same accounts, gives the same state.
   func checkSecondReading(_ zone: KnownZone, _ node: SimulatedNode, _ state: ZoneState, _ records: [ControlRecord]) {
     let second = ZoneState(

@@ -1,5 +1,6 @@
 import MeshCore
 import MeshReplication
+import MeshStore
 
 /// The rules for several zones that hold once everything has healed.
 extension Simulation {
@@ -10,8 +11,11 @@ extension Simulation {
     else { return }
     let records = try controlRecords(store, zone.id)
     checkSecondReading(zone, owner, state, records)
+    try checkLimits(zone, owner, state, records)
     let known = try nodes.filter { !$0.isLiar }.flatMap { try $0.store.map { try controlRecords($0, zone.id) } ?? [] }
-    checkKeys(zone, state, ControlLog(records + known) { state.account(of: $0) })
+    let log = ControlLog(records + known) { state.account(of: $0) }
+    checkKeys(zone, state, log)
+    for form in log.rareForms(owner: state.owner) { branches.add(form.rawValue) }
   }
 
   /// Checks the rows that a node shows, and its app's writes.
@@ -29,13 +33,39 @@ extension Simulation {
     for difference in expected.differences(contents, besides: excused, lacking: lacking, names: assetNames).prefix(3) {
       violate("n\(node.index): \(difference)")
     }
-    for zone in mine {
-      let held = try node.database.held(zone.known.id)
-      for name in expected.hidden(in: zone.known.id) where held[name] == nil && !excused.contains(name) {
-        violate("n\(node.index): \(name) of \(zone.known.name) lives and is neither shown nor held")
+    try checkHeld(node, expected, besides: excused)
+    try checkWrites(node, mine, oracles)
+  }
+
+  /// Checks that each live record without a row is listed as held, with the reason and the awaited record that follow
+  /// from the merged states.
+  func checkHeld(_ node: SimulatedNode, _ expected: ShownRows, besides excused: Set<RecordName>) throws {
+    guard let store = node.database.sqlite else { return }
+    let records = try store.heldRecords(limit: .max)
+    for zone in expected.zones.map(\.known) {
+      let held = Dictionary(
+        records.filter { $0.zone == zone.id && !$0.reason.isShown }.map { (RecordName($0), $0) },
+        uniquingKeysWith: { first, _ in first })
+      let hidden = Set(expected.hidden(in: zone.id)).subtracting(excused)
+      for name in hidden.sorted() {
+        let reasons = expected.reasons(name, in: zone.id)
+        guard let record = held[name] else {
+          violate("n\(node.index): \(name)\(zone.suffix) lives and is neither shown nor held")
+          continue
+        }
+        guard let parent = reasons[record.reason] else {
+          let reason = reasons.keys.map(\.name).sorted().joined(separator: " or ")
+          violate("n\(node.index): \(name)\(zone.suffix) is held as \(record.reason.name), and the reason is \(reason)")
+          continue
+        }
+        guard let parent, !record.waitsFor.contains(where: { parent == RecordName($0) }) else { continue }
+        violate("n\(node.index): \(name)\(zone.suffix) is held, and does not name \(parent) for which it waits")
+      }
+      for (name, record) in held.sorted(by: { $0.key < $1.key })
+      where !hidden.contains(name) && !excused.contains(name) {
+        violate("n\(node.index): \(name)\(zone.suffix) is held as \(record.reason.name), and is to be shown")
       }
     }
-    try checkWrites(node, mine, oracles)
   }
 
   /// Checks that every write of the node's app is in a valid change set, was beaten, is in a receipt, or is listed by a

@@ -1,32 +1,41 @@
-@testable import MeshCore
+import MeshCore
 
-/// The participants of a share as the specification words them, read slowly: sets of ancestors, no marks, no order of evaluation.
-struct PlainZone {
+/// The participants of a share as the specification words them, read slowly: sets of ancestors, no marks, no order of
+/// evaluation. A second implementation of what `ZoneState` says, which shares no code with it.
+final class PlainZone {
+  /// The accounts that the reader knows.
+  struct Accounts {
+    let owner: AccountID
+    /// Returns the account that certified a device.
+    let account: (DeviceID) -> AccountID?
+    let isRevoked: (DeviceID) -> Bool
+  }
+
   private let records: [ControlRecord]
-  private let log: ControlLog
+  private let accounts: Accounts
+  private let people: Set<AccountID>
   private var past: [ControlID: Set<ControlID>] = [:]
-  private let owner: AccountID
+  private var ranks: [ControlID: Int] = [:]
+  private var standing: [ControlID: Bool] = [:]
+  private var owner: AccountID { accounts.owner }
 
-  init(_ records: [ControlRecord], _ log: ControlLog) {
-    self.log = log
-    owner = log.ids[0]
-    var people: Set<AccountID> = [owner]
+  init(_ records: [ControlRecord], _ accounts: Accounts) {
+    self.accounts = accounts
+    var people: Set<AccountID> = [accounts.owner]
     for record in records {
       if case .participant(let account, _, _, _) = record.act { people.insert(account) }
       if case .admission(let claim) = record.act { people.insert(claim.account) }
     }
-    self.records = records.filter { record in
-      (0..<6).contains {
-        log.hasDevice($0) && log.device($0) == record.author && people.contains(log.account(of: $0))
-      }
-    }
-    // Parents come before children in a log under construction.
+    self.people = people
+    self.records = records.filter { record in accounts.account(record.author).map(people.contains) ?? false }
+    let parents = Dictionary(
+      records.map { ($0.id, $0.parents + ($0.previous.map { [$0] } ?? [])) }, uniquingKeysWith: { first, _ in first })
     for record in records {
-      let parents = record.parents + (record.previous.map { [$0] } ?? [])
-      past[record.id] = parents.reduce(into: []) {
-        $0.formUnion(past[$1] ?? [])
-        $0.insert($1)
+      var (found, left) = (Set<ControlID>(), parents[record.id] ?? [])
+      while let next = left.popLast() {
+        if found.insert(next).inserted { left += parents[next] ?? [] }
       }
+      past[record.id] = found
     }
   }
 
@@ -34,16 +43,17 @@ struct PlainZone {
     past[other.id]?.contains(one.id) ?? false
   }
 
-  private func account(_ record: ControlRecord) -> AccountID? {
-    (0..<6).first { log.hasDevice($0) && log.device($0) == record.author }.map { log.account(of: $0) }
-  }
+  private func account(_ record: ControlRecord) -> AccountID? { accounts.account(record.author) }
 
-  /// Cuts of these tests name device 1 only.
+  /// Returns whether no cut of its device leaves the record out. All cuts of a device count: in the logs that are read
+  /// here, an account has one signer.
   private func counts(_ record: ControlRecord) -> Bool {
     for case .cut(let cut) in records.map(\.act) where cut.device == record.author {
-      guard let last = cut.last, record.id == last.id || past[last.id]?.contains(record.id) == true else {
-        return false
-      }
+      guard let last = cut.last else { return false }
+      let isUpTo =
+        past[last.id] == nil
+        ? record.number <= last.number : record.id == last.id || past[last.id]?.contains(record.id) == true
+      if !isUpTo { return false }
     }
     return true
   }
@@ -55,9 +65,12 @@ struct PlainZone {
   }
 
   private func rank(_ record: ControlRecord) -> Int {
+    if let known = ranks[record.id] { return known }
     guard let account = subject(record)?.0 else { return 0 }
     let earlier = records.filter { isOwners($0) && subject($0)?.0 == account && isBefore($0, record) }
-    return 1 + (earlier.map(rank).max() ?? 0)
+    let rank = 1 + (earlier.map(rank).max() ?? 0)
+    ranks[record.id] = rank
+    return rank
   }
 
   private func words(_ account: AccountID) -> [ControlRecord] {
@@ -95,6 +108,13 @@ struct PlainZone {
   }
 
   private func stands(_ record: ControlRecord, _ claim: ShareClaim) -> Bool {
+    if let known = standing[record.id] { return known }
+    let stands = judge(record, claim)
+    standing[record.id] = stands
+    return stands
+  }
+
+  private func judge(_ record: ControlRecord, _ claim: ShareClaim) -> Bool {
     guard counts(record), let member = account(record), claim.account != owner,
       let invite = records.first(where: { $0.id == claim.invite }), isOwners(invite), counts(invite),
       isBefore(invite, record), case .invite(let terms) = invite.act, terms.use == .open,
@@ -144,10 +164,12 @@ struct PlainZone {
     return standing.map { record in permission(record).map { .member($0) } ?? .removed }
   }
 
-  /// Where an author ends that cites a record; nil for nowhere.
+  /// Whether the owner has stopped the share.
+  var isStopped: Bool { records.contains { $0.act == .stop && isOwners($0) && counts($0) } }
+
+  /// Returns where an author ends that cites a record, or nil if nothing ends it.
   func limit(_ author: Author, _ citation: ControlID) -> UInt64? {
-    guard let device = (0..<6).first(where: { log.hasDevice($0) && log.device($0) == author.device }) else { return 0 }
-    let account = log.account(of: device)
+    guard let account = accounts.account(author.device) else { return 0 }
     guard let grant = (words(account) + admissions(account)).first(where: { $0.id == citation }),
       permission(grant) == .readWrite
     else { return 0 }
@@ -165,26 +187,48 @@ struct PlainZone {
     }.min()
   }
 
+  /// The ids of the epochs that encrypt.
   var currentEpochs: Set<[UInt8]> {
-    let cuts = records.filter { if case .cut = $0.act { true } else { false } }
-    let needed = records.filter {
-      isOwners($0) && counts($0) && subject($0).map { $0.1 == nil } == true && subject($0)?.0 != owner
-    }
-    let left = log.ids.dropFirst().filter { status($0) == .left }
-    /// Whether it knows that the account is out, whatever let it in.
-    func knows(_ account: AccountID, _ epoch: ControlRecord) -> Bool {
-      (words(account) + admissions(account)).filter { permission($0) != nil }.allSatisfy { grant in
-        let beating = leaves(account).filter { !isBefore($0, grant) }
-        return beating.isEmpty || beating.contains { isBefore($0, epoch) }
+    let left = people.filter { $0 != owner && status($0) == .left }
+    var current: Set<[UInt8]> = []
+    for record in records {
+      guard case .epoch = record.act, counts(record), mayMint(record) else { continue }
+      if knowsRemovals(record), left.allSatisfy({ knowsLeft($0, record) }), knowsCuts(record) {
+        current.insert(record.id.bytes)
       }
     }
-    let current = records.filter { record in
-      guard case .epoch = record.act, counts(record), let account = account(record) else { return false }
-      guard account == owner || status(account) == .member(.readWrite) else { return false }
-      let isRevoked = log.accounts[account]?.isRevoked(record.author) ?? true
-      return !isRevoked && needed.allSatisfy { isBefore($0, record) } && left.allSatisfy { knows($0, record) }
-        && cuts.allSatisfy { cut in cuts.contains { $0.act == cut.act && isBefore($0, record) } }
+    return current
+  }
+
+  private func mayMint(_ epoch: ControlRecord) -> Bool {
+    guard let account = account(epoch), !accounts.isRevoked(epoch.author) else { return false }
+    return account == owner || !isStopped && status(account) == .member(.readWrite)
+  }
+
+  private func knowsRemovals(_ epoch: ControlRecord) -> Bool {
+    for record in records where isOwners(record) && counts(record) {
+      guard case .participant(let account, nil, _, _) = record.act, account != owner else { continue }
+      if !isBefore(record, epoch) { return false }
     }
-    return Set(current.map(\.id.bytes))
+    return true
+  }
+
+  /// Returns whether an epoch knows that an account is out which left, whatever let it in.
+  private func knowsLeft(_ account: AccountID, _ epoch: ControlRecord) -> Bool {
+    for grant in words(account) + admissions(account) where permission(grant) != nil {
+      let beating = leaves(account).filter { !isBefore($0, grant) }
+      if !beating.isEmpty, !beating.contains(where: { isBefore($0, epoch) }) { return false }
+    }
+    return true
+  }
+
+  private func knowsCuts(_ epoch: ControlRecord) -> Bool {
+    var (all, known): (Set<DeviceCut>, Set<DeviceCut>) = ([], [])
+    for record in records {
+      guard case .cut(let cut) = record.act else { continue }
+      all.insert(cut)
+      if isBefore(record, epoch) { known.insert(cut) }
+    }
+    return all == known
   }
 }

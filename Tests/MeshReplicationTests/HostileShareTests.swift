@@ -27,11 +27,13 @@ import Testing
       mesh.cryptography)
   }
 
-  private func changeSet(by account: Int, citing citation: ControlID?, title: String) throws -> ChangeSet {
+  private func changeSet(
+    by account: Int, citing citation: ControlID?, title: String, as instance: InstanceID? = nil
+  ) throws -> ChangeSet {
     let keys = mesh.accounts[account].devices[0]
     let author = Author(
       device: try mesh.accounts[account].device(0),
-      instance: citation.map { InstanceID(under: $0, random: 77) } ?? InstanceID(77))
+      instance: instance ?? citation.map { InstanceID(under: $0, random: 77) } ?? InstanceID(77))
     let epoch = try #require(mesh.nodes[0].replica.shareState(zone)?.currentEpoch?.id)
     let key = try #require(mesh.nodes[0].vault.epochKeys(zone)[epoch])
     let time = HybridTime(milliseconds: mesh.now.wall)
@@ -54,6 +56,10 @@ import Testing
     }
     #expect(mesh.title(0, "forged") == nil && mesh.nodes[0].replica.refusals["not-permitted"] == 3)
     let other = try mesh.admit(0, of: mesh.accounts[1], to: 0)
+    // An instance tells by itself under which grant it writes.
+    let beside = try changeSet(by: 1, citing: grants[0], title: "lie", as: InstanceID(77))
+    try mesh.give(.changeSets(zone, [beside.bytes]), to: 0, other)
+    #expect(mesh.title(0, "forged") == nil && mesh.nodes[0].replica.refusals["not-permitted"] == 4)
     try mesh.give(.changeSets(zone, [changeSet(by: 1, citing: grants[0], title: "true").bytes]), to: 0, other)
     #expect(mesh.title(0, "forged") == .text("true"), "the same by who may")
   }

@@ -153,13 +153,27 @@ import Testing
     #expect(permission(log, 2) == nil, "it stays where all revocations list it")
   }
 
+  @Test("an account that has left doesn't come back by a revoked invite, though its first admission stands")
+  func revokedInviteLetsNobodyBackIn() throws {
+    var log = try share()
+    let invite = try log.invite(0)
+    try log.set(0, 1, .readWrite)
+    try log.admit(2, 4, by: invite)
+    try log.append(0, .revokeInvite(invite.id, standing: [log.ids[2]]))
+    try log.append(4, .leave(cuts: [:]))
+    let late = try log.admit(2, 4, by: invite)
+    #expect(status(log, 2) == .left && permission(log, 2) == nil)
+    #expect(log.state.limit(log.author(4, 1), citing: late.id) == 0)
+  }
+
   @Test func whomTheOwnerRemovedNoOpenInviteLetsInAgain() throws {
     var log = try share()
     let invite = try log.invite(0)
     try log.admit(1, 4, by: invite)
     try log.set(0, 2, nil)
-    try log.admit(1, 4, by: invite)
+    let late = try log.admit(1, 4, by: invite)
     #expect(status(log, 2) == .removed)
+    #expect(log.state.limit(log.author(4, 1), citing: late.id) == 0, "nor does it write by that word")
     try log.set(0, 2, .readOnly)
     #expect(permission(log, 2) == .readOnly)
   }

@@ -192,7 +192,10 @@ extension Session {
     let elsewhere = try Set(waited + missing).filter { try isElsewhere($0, besides: zone) }
     if !elsewhere.isEmpty { missing = elsewhere.sorted { ($0.table, $0.key) < ($1.table, $1.key) } }
     held.waitsFor = try missing.map { try awaited($0, besides: zone) }
-    guard elsewhere.isEmpty else { return held.reason = .parentElsewhere }
+    if !elsewhere.isEmpty {
+      held.reason = .parentElsewhere
+      return
+    }
     let first = try missing.first.flatMap { try ZoneRecords(self, zone: zone).load($0) }
     held.reason = first?.isAlive == false ? .parentDeleted : .missingParent
   }

@@ -97,7 +97,7 @@ final class Acknowledgements: Part {
   }
 }
 
-/// What was acknowledged of a zone.
+/// The state of this device's acknowledgements of a zone.
 struct AcknowledgementState {
   private(set) var last: VersionVector?
   /// True if something was merged since.

@@ -98,7 +98,7 @@ struct Cutoffs: Part {
   }
 }
 
-/// Where the authors of a zone end, and how far that was carried out.
+/// The numbers at which the authors of a zone end, and how far the store has reverted what is beyond.
 struct ZoneLimits {
   /// The last valid numbers of authors that end, such as those of cut devices.
   private(set) var current: [Author: UInt64] = [:]

@@ -1,6 +1,6 @@
 import MeshCore
 
-/// What arrived of a zone's change sets and is not merged.
+/// The state of a zone's change sets that arrived and are not merged.
 struct ZoneIntake {
   /// The number of change sets that are stored and not merged, by reason, as of the last attempt.
   private(set) var waiting: [WaitingReason: Int] = [:]
@@ -16,7 +16,7 @@ struct ZoneIntake {
   mutating func note(waiting: [WaitingReason: Int]) { self.waiting = waiting }
   mutating func noteRefused() { hasRefused = true }
 
-  /// Returns whether change sets were refused, and begins anew.
+  /// Returns whether change sets were refused, and begins again.
   mutating func takeRefused() -> Bool {
     defer { hasRefused = false }
     return hasRefused
@@ -35,7 +35,7 @@ struct ZoneIntake {
   mutating func forgetForks() { forked = [] }
   mutating func note(overQuota author: Author) { overQuota.insert(author) }
 
-  /// Returns whether authors had reached their bound, and begins anew.
+  /// Returns whether authors had reached their bound, and begins again.
   mutating func takeOverQuota() -> Bool {
     defer { overQuota = [] }
     return !overQuota.isEmpty

@@ -177,7 +177,7 @@ final class ControlLogs: Part {
   }
 }
 
-/// What a peer was told of control logs.
+/// The heads of control logs that a peer was told.
 struct ControlProgress {
   /// The heads of control logs that the peer was last told, and the time.
   private(set) var toldHeads: [ZoneID: (heads: [ControlID], at: Int64)] = [:]

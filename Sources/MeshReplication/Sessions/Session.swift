@@ -23,7 +23,7 @@ struct Session {
     conversation = Conversation(now: now.steady)
   }
 
-  /// What the peer has proven about itself.
+  /// The identity that the peer has proven.
   enum Identity {
     case unknown
     /// The public half of the invite with which a device joins.
@@ -64,7 +64,7 @@ struct Session {
   var name: String { peer.map { "\(printable($0.request.name)) (\($0.device))" } ?? info.address }
 }
 
-/// What a peer has said of the change sets and assets that it has.
+/// The change sets and assets that a peer has, as it has said.
 struct PeerProgress {
   /// The vectors that the peer last said it has merged.
   private(set) var merged: [ZoneID: VersionVector] = [:]

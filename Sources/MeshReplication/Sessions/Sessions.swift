@@ -165,8 +165,8 @@ final class Sessions {
     }
   }
 
-  /// Asks a peer for the change sets of a zone that are not here, at most once in `askingInterval`: the question names
-  /// all authors, and the peer reads its log from the beginning to answer it.
+  /// Asks a peer for the change sets of a zone that are not here, at most once in `askingInterval`. The question names
+  /// all authors, and to answer it, the peer reads its log from the beginning.
   func ask(_ link: LinkID, _ zone: ZoneID, now: Moment) throws {
     // The peer may have left the zone since the question was postponed.
     guard isCommon(zone, link) else {

@@ -1,6 +1,6 @@
 import MeshCore
 
-/// What happened since the start that a person may want to know.
+/// The events since the start that a person may want to know.
 final class Incidents {
   /// The maximum number of notices. Further notices say nothing new.
   private static let noticesKept = 20

@@ -139,7 +139,7 @@ struct Membership: Part {
   }
 }
 
-/// What a peer was told as a former member.
+/// The zones that a peer was told about as a former member.
 struct MembershipProgress {
   /// Zones that the peer is removed from, and whose logs it was sent for that reason.
   private var told: Set<ZoneID> = []

@@ -11,7 +11,7 @@ import Testing
 
   init() throws {
     mesh = try TestMesh(1)
-    link = try mesh.nodes[0].replica.issueLink(expires: mesh.now.wall + 60_000, addresses: [], now: mesh.now)
+    link = try mesh.nodes[0].replica.devices.issueLink(expires: mesh.now.wall + 60_000, addresses: [], now: mesh.now)
   }
 
   private func keys(_ seed: UInt64) -> DeviceKeys { DeviceKeys(randomness: SeededRandomness(seed: seed)) }
@@ -45,7 +45,7 @@ import Testing
 
   @Test("a revoked device doesn't come back by the invite that let it in") func revokedDevice() throws {
     let certificate = try #require(try claim(keys(51)).0)
-    try mesh.nodes[0].replica.revoke(certificate.device, now: mesh.now)
+    try mesh.nodes[0].replica.administration.revoke(certificate.device, now: mesh.now)
     try mesh.pump()
     let again = try claim(keys(51))
     #expect(again.0 == nil && again.1 == .linkRefused)

@@ -186,7 +186,7 @@ import Testing
     let account = try TestAccount(devices: 1, seed: 4_000)
     for device in try devices(account, 400) { large.insert(device.certificate, mesh.cryptography) }
     let size = large.encoded.count
-    func isKept(_ id: AccountID) -> Bool { mesh.nodes[0].replica.accounts(known: link)[id] != nil }
+    func isKept(_ id: AccountID) -> Bool { mesh.nodes[0].replica.exchange.accounts(known: link)[id] != nil }
     let small = try TestAccount(devices: 1, seed: 4_001).state
     for _ in 0..<Choices.offeredAccounts / size { try mesh.give(.account(large.encoded), to: 0, link) }
     #expect(isKept(large.id) && !isKept(small.id))
@@ -222,12 +222,12 @@ import Testing
     try mesh.give(.account(mesh.accounts[1].state.encoded), to: 0, link)
     let state = try #require(mesh.nodes[0].replica.shareState(zone))
     let devices = try (0..<count).map { try mesh.accounts[1].device($0) }
-    func answer(_ stored: Int, _ device: DeviceID) -> Replica.AuthorRoom.Answer {
+    func answer(_ stored: Int, _ device: DeviceID) -> AuthorRoom.Answer {
       let authors = (0..<stored).map { index in
         Author(device: devices[index / Limits.instances], instance: InstanceID(UInt64(index % Limits.instances)))
       }
       let vector = VersionVector(Dictionary(uniqueKeysWithValues: authors.map { ($0, 1) }))
-      var room = Replica.AuthorRoom(vector, state, own: nil)
+      var room = AuthorRoom(vector, state, own: nil)
       return room.take(device)
     }
     #expect(answer(Limits.instances - 1, devices[0]) == .room && answer(Limits.instances, devices[0]) == .excess)
@@ -241,16 +241,16 @@ import Testing
     let zone = try mesh.share()
     for node in 1...2 { try mesh.join(node, mesh.invite(zone), at: 0) }
     let state = try #require(mesh.nodes[0].replica.shareState(zone))
-    func room(_ stored: Int) throws -> Replica.AuthorRoom {
+    func room(_ stored: Int) throws -> AuthorRoom {
       let authors = try (0..<stored).map { index in
         let id = (0..<32).map { $0 < 2 ? UInt8(truncatingIfNeeded: index >> ($0 * 8)) : 0xdd }
         return (Author(device: try #require(DeviceID(id)), instance: InstanceID(1)), UInt64(1))
       }
-      return Replica.AuthorRoom(
+      return AuthorRoom(
         VersionVector(Dictionary(uniqueKeysWithValues: authors)), state, own: mesh.accounts[1].state.id)
     }
     let devices = try mesh.accounts.map { try $0.device(0) }
-    func answers(_ stored: Int) throws -> [Replica.AuthorRoom.Answer] {
+    func answers(_ stored: Int) throws -> [AuthorRoom.Answer] {
       try devices.map { device in
         var places = try room(stored)
         return places.take(device)

@@ -232,7 +232,7 @@ public final class ModelStore: ReplicaStore {
     return []
   }
 
-  public func setAccounts(_ accounts: Accounts) { certified = accounts }
+  public func setAccounts(_ accounts: Accounts, device: DeviceID) { certified = accounts }
 
   public func ownerPolicies() -> [AccountID: [NamedPolicies]] {
     policiesOfOwners.mapValues { tables in

@@ -266,12 +266,18 @@ final class Merger {
       // The value was written in an earlier change set, under another name. The present context of the change set's
       // author doesn't tell what it knew then.
       if comesAgain, let winner = loss.winner, isEarlier(loss.wasLocal ? winner : stamp) {
-        return try !(stamp.time.isImport && !loss.wasLocal) && !hadSeen(stamp, winner.author)
+        guard !stamp.time.isImport || loss.wasLocal else { return false }
+        return try !hadSeen(stamp, winner.author) && hasWritten(stamp.author)
       }
       guard loss.wasLocal else { return !stamp.time.isImport }
       guard stamp.author != part.header.author, !part.context.hasSeen(stamp) else { return false }
-      // A value that came with its record from another zone has the stamp of an author who may never have written here.
-      return try part.context[stamp.author] != nil || merger.records.hasWritten(stamp.author)
+      return try hasWritten(stamp.author)
+    }
+
+    /// Returns whether an author has written in this zone. A value that came with its record from another zone has the
+    /// stamp of an author who may never have.
+    private func hasWritten(_ author: Author) throws -> Bool {
+      try part.context[author] != nil || merger.records.hasWritten(author)
     }
 
     /// Returns whether the author had merged the write with this stamp before this unit.

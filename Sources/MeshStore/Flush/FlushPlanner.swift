@@ -254,6 +254,8 @@ struct FlushPlanner {
       guard edited[index] != nil || entry.columns[column] != nil, let merged = old.unseen(index, entry.table) else {
         continue
       }
+      // The row had shown the default until the write, and so the merged value.
+      if edited[index] != nil, merged == entry.table.defaultValue(index) { continue }
       if row[index] != merged, row[index] != entry.table.defaultValue(index) {
         let isFilled = entry.columns[column] == PendingSlice.migrated
         try lose(

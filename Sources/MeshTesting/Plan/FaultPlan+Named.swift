@@ -69,13 +69,11 @@ extension FaultPlan {
     return plan
   }()
 
-  /// Programs on all nodes that write to the same columns with policies, in partitions and between crashes, while their
-  /// rows move between shares.
+  /// Programs on all nodes that write to the same columns with policies, in partitions and between crashes.
   public static let counting: FaultPlan = {
     var plan = partitioned
     (plan.kills, plan.powerCuts, plan.deaths, plan.restarts) = (15, 20, 0, 40)
-    (plan.counts, plan.accounts) = (2, 2)
-    (plan.shareCreates, plan.shareInvites) = (15, 6)
+    plan.counts = 2
     return plan
   }()
 
@@ -144,7 +142,7 @@ extension FaultPlan {
     (plan.overreaches, plan.controlForgeries, plan.oldEpochs, plan.keyLeaks) = (8, 12, 12, 12)
     plan.revokedWrites = 8
     (plan.generations, plan.contexts, plan.forgedHeads, plan.unknownTables, plan.clockLies) = (20, 20, 12, 20, 8)
-    (plan.crowds, plan.relays, plan.hostileSchemas, plan.certificateFloods) = (4, 8, 12, 12)
+    (plan.crowds, plan.relays, plan.hostileSchemas) = (4, 8, 12)
     return plan
   }()
 

@@ -37,7 +37,7 @@ extension SyncTests {
         try await eventually("sending") { tower.engine.isSendingChanges }
         tower.engine.stop()
         let error = await syncError { try await sending.value }
-        #expect(error?.code == .notRunning || error?.code == .noDevice)
+        #expect(error?.code == .notRunning || error?.code == .noDevice, "\(String(describing: error))")
         #expect(!tower.engine.isSendingChanges)
       }
     }

@@ -267,7 +267,8 @@ final class Merger {
       // author doesn't tell what it knew then.
       if comesAgain, let winner = loss.winner, isEarlier(loss.wasLocal ? winner : stamp) {
         guard !stamp.time.isImport || loss.wasLocal else { return false }
-        return try !hadSeen(stamp, winner.author) && hasWritten(stamp.author)
+        // A value that arrives and loses is listed in any case: another move may have brought it.
+        return try !hadSeen(stamp, winner.author) && (!loss.wasLocal || hasWritten(stamp.author))
       }
       guard loss.wasLocal else { return !stamp.time.isImport }
       guard stamp.author != part.header.author, !part.context.hasSeen(stamp) else { return false }

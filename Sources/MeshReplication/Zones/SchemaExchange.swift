@@ -51,9 +51,7 @@ final class SchemaExchange: Part {
   func learn(_ link: LinkID, _ tables: [SchemaDescription], now: Moment) throws {
     guard let session = sessions[link], let peer = session.peer else { return }
     let isOwn = peer.account == account.id
-    let bringsPolicies = isOwn && !session.schema.policies.isEmpty
-    let policies = bringsPolicies ? try ownPolicies() : []
-    let known = try store.ownerPolicies()
+    let before = session.schema.policies.isEmpty ? nil : (own: try ownPolicies(), owners: try store.ownerPolicies())
     let isPrivate = try store.saveForeignSchema(
       try believed(of: peer.account, withRules(link, tables, now: now)), device: peer.device, isOwn: isOwn)
     for table in isPrivate {
@@ -64,10 +62,11 @@ final class SchemaExchange: Part {
     }
     hasForeignSchema = true
     // A device that isn't connected to the one that set a policy gets it from this one.
-    if bringsPolicies, try ownPolicies() != policies {
-      try sendAll(besides: link)
+    guard let before else { return }
+    if isOwn {
+      if try ownPolicies() != before.own { try sendAll(besides: link) }
     } else {
-      try passOn(unless: known, besides: link)
+      try passOn(unless: before.owners, besides: link)
     }
   }
 

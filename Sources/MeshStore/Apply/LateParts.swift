@@ -13,7 +13,10 @@ extension Session {
   /// Returns the records of which parts are listed as conflicts. There are none if the file has one zone only, because
   /// no record moves then.
   func recordsWithLostParts() throws -> Set<RecordRef> {
-    guard try catalog.zones().isRouted else { return [] }
+    // Most files have no parts, and the search reads every conflict.
+    guard try catalog.zones().isRouted,
+      try sql.exists("SELECT 1 FROM mesh_column WHERE name LIKE 'mesh\\_%' ESCAPE '\\' LIMIT 1")
+    else { return [] }
     let lost = try sql.all(
       """
       SELECT DISTINCT c.tbl, c.key FROM mesh_conflict c JOIN mesh_column n ON n.id = c.col

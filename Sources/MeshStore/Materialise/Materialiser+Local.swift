@@ -18,7 +18,7 @@ extension Materialiser {
         unstamped.contains { table.columns[$0].id == column && table.defaultValue($0) != value }
       }
     }
-    let unseen = table.columns.indices.filter { old.unseen($0, table) != nil }
+    let unseen = old.extra.isEmpty ? [] : table.columns.indices.filter { old.unseen($0, table) != nil }
     guard !unstamped.isEmpty || !unseen.isEmpty, let row = try records.row(table, ref.key) else { return [:] }
     let found = (unstamped.filter { old.extra[table.columns[$0].id] == nil } + unseen).filter {
       row[$0] != table.defaultValue($0)

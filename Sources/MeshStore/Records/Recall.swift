@@ -55,13 +55,6 @@ struct Recall {
       place + [.integer(author), .bits(number)])
   }
 
-  /// Returns whether a value is the default of a column with a policy. A row that was edited since had shown the same.
-  private func isDefault(_ value: Value, _ index: Int, _ form: TableForm?) throws -> Bool {
-    guard let form, form.defaultValue(index) == value else { return false }
-    let owner = try session.catalog.zones().entries[records.zone.id]?.standing.owner
-    return session.catalog.policies(of: form, in: owner)[form.columns[index].id] != nil
-  }
-
   /// Reads back the values in one change set. Returns the number of the table's rows in it.
   private func recall(_ table: Int64, _ author: Int64, _ number: UInt64) throws -> Int {
     let head = try session.catalog.heads.of(author, records.zone.id)
@@ -85,11 +78,7 @@ struct Recall {
         else { continue }
         let value = try long.value(of: field.value)
         // The column was not lost, or the value is its default.
-        if kept != nil, record.held == nil, let index = form?.indexes[column],
-          try row?[index] == value || isDefault(value, index, form)
-        {
-          continue
-        }
+        if kept != nil, record.held == nil, let index = form?.indexes[column], row?[index] == value { continue }
         record.extra[column] = value
         record.shown[column] = nil
       }

@@ -222,8 +222,6 @@ public protocol ReplicaStore: AnyObject {
 }
 
 extension ReplicaStore {
-  public func setAccounts(_ accounts: Accounts, device: DeviceID) {}
-
   public func insertControlRecord(_ bytes: [UInt8], id: ControlID, zone: ZoneID) throws {
     try insertControlRecords([(id, bytes)], zone: zone)
   }

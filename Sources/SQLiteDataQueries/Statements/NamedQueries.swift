@@ -54,7 +54,6 @@ extension Select {
 
 extension Select where Columns == (), Joins == () {
   /// Adds the clauses, joins and selection of a named query of the table.
-  @_disfavoredOverload
   public subscript<NewColumns, NewJoins>(
     dynamicMember keyPath: KeyPath<From.Type, Select<NewColumns, From, NewJoins>>
   ) -> Select<NewColumns, From, NewJoins> {

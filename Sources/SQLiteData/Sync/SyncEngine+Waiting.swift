@@ -84,8 +84,13 @@ extension SyncEngine {
 extension NodeControl {
   /// Returns whether another device could connect: the account has one, an address is dialled, or something is shared.
   fileprivate func mayHaveCompany() async throws -> Bool {
-    let status = try await perform(StatusRequest())
-    return !status.peers.isEmpty || status.zones.count > 1
+    do {
+      let status = try await perform(StatusRequest())
+      return !status.peers.isEmpty || status.zones.count > 1
+    } catch let error as ControlClientError where error.isOver {
+      // The next node is asked, if there is one.
+      return true
+    }
   }
 }
 

@@ -14,8 +14,9 @@ public struct NodeConfiguration: Sendable {
   public var home: String?
   /// The device's name in lists. Nil means the name of the machine.
   public var device: String?
-  /// The address at which other devices reach this one, such as `"0.0.0.0:7404"`. With port 0, the system chooses a
-  /// port. Nil means `listen` in the home's `config.toml`, which is initially `0.0.0.0:7404`.
+  /// The address at which other devices reach this one, such as `"0.0.0.0:7404"`. Nil means `listen` in the home's
+  /// `config.toml`, which is initially `0.0.0.0:7404`. With port 0, the system chooses another port at each start. Other
+  /// devices then can't dial this one again after a restart, so use it for tests only.
   public var listen: String?
   /// The address that other devices are told to dial, if it differs from `listen`.
   public var advertise: String?

@@ -46,8 +46,9 @@ def edits(scene, log, cells, generation, key="root", context=None):
 
 
 def generation(scene):
-    return scene.tower.sql("SELECT max(generation) FROM mesh_record r JOIN mesh_table t ON t.id = r.tbl "
-                           "WHERE t.name = 'notes' AND r.key = 'root'")[0][0]
+    """The generation of the root in its share. In the private zone that it came from, it is deleted, so its generation is even."""
+    return scene.tower.sql("SELECT generation FROM mesh_record r JOIN mesh_table t ON t.id = r.tbl "
+                           "WHERE t.name = 'notes' AND r.key = 'root' AND generation % 2 = 1")[0][0]
 
 
 def all_count(scene, before):

@@ -76,12 +76,14 @@ class Arena:
 
 
 def one(arena, attack, again=True):
-    """Runs an attack; returns None or the failure. What was slow is tried once more: a busy machine has its moments."""
+    """Runs an attack; returns None or the failure. What was slow is tried once more, on a fresh mesh: a busy machine has its
+    moments, and the first try may have left work behind."""
     try:
         took, synced, pace, processor = arena.run(attack)
     except Slower as error:
         if again:
             print(f"        {attack.name} again: {error}", flush=True)
+            arena.close()
             return one(arena, attack, again=False)
         arena.close()
         return error

@@ -92,13 +92,16 @@ extension Store {
             for slice in slices {
               try merge(slice, records, reader, now: now, refused)
               merging += 1
+              if records.packedCells > StoreLimits.cellsTogether { break }
             }
             try records.zone.save(session.sql)
           }
-          if slices.count > 1 { session.reached(.unitsMergedTogether) }
-          if !slices.contains(where: \.isUnitEnd) { session.reached(.unitMergedInSlices) }
+          let merged = slices[..<merging]
+          if merged.count < slices.count { session.reached(.mergeShortened) }
+          if merged.count > 1 { session.reached(.unitsMergedTogether) }
+          if !merged.contains(where: \.isUnitEnd) { session.reached(.unitMergedInSlices) }
           return .merged(
-            records: slices.reduce(0) { $0 + $1.rowCount }, unitEnded: slices.contains(where: \.isUnitEnd),
+            records: merged.reduce(0) { $0 + $1.rowCount }, unitEnded: merged.contains(where: \.isUnitEnd),
             flushed: flushed)
         }
       } catch is NeedsDurability {

@@ -36,6 +36,9 @@ enum StoreLimits {
   /// The rows that a unit takes from a transaction's budget in addition to its own. Merging a unit of one row costs as much
   /// as merging this many rows of a large unit.
   static let rowsOfUnit = 4
+  /// The cells of merged records after which a transaction merges no more units. An edit of one cell costs as much as all
+  /// cells of its record, because the record's hash covers them.
+  static let cellsTogether = 20_000
   /// The bytes of a value that travels among others. A longer value travels in pieces of its own.
   static let inlineValue = 256 << 10
   /// The bytes of values in pieces after which a transaction merges no more rows: the size of the longest value.

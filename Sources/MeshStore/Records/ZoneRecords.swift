@@ -7,6 +7,8 @@ final class ZoneRecords {
   let session: Session
   /// The counters of the zone. They are changed here, and the code that commits saves them.
   var zone: ZoneRow
+  /// The cells of the records that were packed in this access.
+  private(set) var packedCells = 0
   /// True if the digest has changed since `saveCounters`.
   private var hasCounted = false
   private var sql: Connection { session.sql }
@@ -139,6 +141,7 @@ final class ZoneRecords {
 
   /// Returns the row of `mesh_record` for a state that is not in its table yet: `extra` is empty, and nothing holds it.
   func pack(_ ref: RecordRef, _ state: State, previous: StoredRecord?) throws -> StoredRecord {
+    packedCells += state.cells.count
     let life = try state.life.map(local)
     let columns = try state.cells.map { (column: $0.key, stamp: try local($0.value.stamp)) }.sorted {
       $0.column < $1.column

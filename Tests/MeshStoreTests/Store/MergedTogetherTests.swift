@@ -111,4 +111,23 @@ import Testing
     }
     #expect(try peer.rows("SELECT id FROM t WHERE id >= 10000").count == rows)
   }
+
+  @Test("edits of a record with thousands of cells are merged in several transactions")
+  func wideRecords() throws {
+    var author = try Forger(10)
+    func change(_ columns: [String], isLife: Bool, at time: HybridTime) throws -> ChangeSet {
+      let fields = columns.indices.map { RowChange.Field(column: $0, value: .value(.integer(Int64(time.value & 7)))) }
+      let row = RowChange(
+        key: .integer(1), generation: 1, isLife: isLife, stamp: Stamp(time: time, author: author.author), fields: fields)
+      return try author.make(.changes([TableChanges(table: "t", columns: columns, rows: [row])]), time: time)
+    }
+    let columns = (0..<2_000).map { "c\(1_000 + $0)" }
+    try store([try change(columns, isLife: true, at: time(0))])
+    try peer.apply()
+    for index in 1...50 { try store([try change([columns[0]], isLife: false, at: time(index))]) }
+    let commits = peer.store.commits
+    try peer.apply()
+    #expect(try peer.store.mergedVector(Peer.zone)[author.author] == 51)
+    #expect(peer.store.commits >= commits + 50 * 2_000 / StoreLimits.cellsTogether)
+  }
 }

@@ -174,7 +174,7 @@ extension Replica {
   public func account(at link: LinkID) -> AccountID? { sessions[link]?.peer?.account }
 
   /// Returns whether the peer of a session has proven its identity or that it has an invite.
-  public func hasMet(_ link: LinkID) -> Bool { sessions[link]?.hasMet ?? false }
+  public func hasMet(_ link: LinkID) -> Bool { sessions.hasMet(link) }
 
   /// Returns the device at the other end of a session, so that its address isn't dialled again. The session is open, or
   /// ends because the device has another one.

@@ -37,7 +37,7 @@ public final class DeviceAdmission: Part {
     guard issued.expires > now.wall else {
       return sessions.end(link, .linkRefused, "the invite has expired: make a new one with “mesh device invite”")
     }
-    sessions[link]?.identify(.joining(publicHalf: proof.publicHalf))
+    sessions.identify(link, .joining(publicHalf: proof.publicHalf))
     sayHello(link)
     sessions.send(link, .account(account.encoded))
   }

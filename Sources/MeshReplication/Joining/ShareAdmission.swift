@@ -37,7 +37,7 @@ public final class ShareAdmission: Part {
     }
     var claimant = Session.Claimant(
       zone: zone.state.zone, invite: invite.id, certificate: certificate, shown: zone.state.heads)
-    sessions[link]?.identify(.claimant(claimant))
+    sessions.identify(link, .claimant(claimant))
     sayHello(link)
     let states = zone.people.all.compactMap { accounts[$0]?.encoded }
     for state in states { sessions.send(link, .account(state)) }
@@ -46,7 +46,7 @@ public final class ShareAdmission: Part {
     let cost = states.reduce(bytes) { $0 + $1.count }
     _ = takes(cost, bound: .max)
     claimant.cost = Choices.leastShown + cost
-    sessions[link]?.identify(.claimant(claimant))
+    sessions.identify(link, .claimant(claimant))
   }
 
   /// Returns the reason that an invite no longer admits an account, or nil if it does. For a member it is nil, because

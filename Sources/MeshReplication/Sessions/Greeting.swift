@@ -81,7 +81,7 @@ final class Greeting: Part {
   private func open(
     _ link: LinkID, _ hello: Hello, _ certificate: Certificate, _ state: AccountState, _ info: LinkInfo, now: Moment
   ) throws {
-    sessions[link]?.identify(.device(certificate))
+    sessions.identify(link, .device(certificate))
     if info.role == .listener { sayHello(link) }
     if state.isRevoked(certificate.device) {
       exchange.send(certificate.account, link)
@@ -132,8 +132,7 @@ final class Greeting: Part {
   /// Ends the oldest unidentified session if there are too many. Peers that have not identified themselves take no room
   /// from those that have.
   func makeRoomForUnnamed() {
-    let unnamed = sessions.sorted.filter { $0.session.peer == nil && $0.session.info.role == .listener }
-    guard unnamed.count >= Choices.unnamedSessions, let oldest = unnamed.first?.link else { return }
+    guard sessions.unnamed.count >= Choices.unnamedSessions, let oldest = sessions.unnamed.min() else { return }
     sessions.end(oldest, .stalled, "others came that had not said who they are either")
   }
 

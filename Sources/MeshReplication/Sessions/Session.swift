@@ -58,8 +58,6 @@ struct Session {
   /// The certificate of the peer's device, once its session may be opened.
   var peer: Certificate? { if case .device(let certificate) = identity { certificate } else { nil } }
   var claimant: Claimant? { if case .claimant(let claimant) = identity { claimant } else { nil } }
-  /// True if the peer has proven its identity or that it has an invite.
-  var hasMet: Bool { if case .unknown = identity { false } else { true } }
   /// The name for logs: the device's name and id, if they are known.
   var name: String { peer.map { "\(printable($0.request.name)) (\($0.device))" } ?? info.address }
 }

@@ -10,6 +10,10 @@ final class Sessions {
   private let store: any ReplicaStore
   private let outbox: Outbox
   private var sessions: [LinkID: Session] = [:]
+  /// The sessions whose peers have proven nothing yet.
+  private var unmet: Set<LinkID> = []
+  /// The sessions that peers opened whose devices aren't known yet.
+  private(set) var unnamed: Set<LinkID> = []
   /// Sessions that end because their device has another session, until they are closed.
   private var replaced: [LinkID: DeviceID] = [:]
   /// The last questions for missing change sets.
@@ -71,7 +75,21 @@ final class Sessions {
 
   // MARK: Beginning and end
 
-  func open(_ link: LinkID, _ info: LinkInfo, now: Moment) { sessions[link] = Session(info, now: now) }
+  func open(_ link: LinkID, _ info: LinkInfo, now: Moment) {
+    sessions[link] = Session(info, now: now)
+    unmet.insert(link)
+    if info.role == .listener { unnamed.insert(link) }
+  }
+
+  /// Notes what a peer has proven about itself.
+  func identify(_ link: LinkID, _ identity: Session.Identity) {
+    sessions[link]?.identify(identity)
+    unmet.remove(link)
+    if sessions[link]?.peer != nil { unnamed.remove(link) }
+  }
+
+  /// Returns whether the peer has proven its identity or that it has an invite.
+  func hasMet(_ link: LinkID) -> Bool { sessions.index(forKey: link) != nil && !unmet.contains(link) }
 
   /// Says goodbye and closes a session.
   func end(_ link: LinkID, _ code: Message.Goodbye, _ text: String) {
@@ -103,6 +121,8 @@ final class Sessions {
   @discardableResult
   private func remove(_ link: LinkID) -> Session? {
     let session = sessions.removeValue(forKey: link)
+    unmet.remove(link)
+    unnamed.remove(link)
     questions[link] = nil
     whenEnded(link, session?.peer?.device)
     return session

@@ -89,6 +89,20 @@ import Testing
     #expect(view.cuts == [lost] && view.cannotWrite == nil)
   }
 
+  @Test("a revocation that a failing disk cuts short is completed when the disk works again")
+  func revocationWithoutARestart() throws {
+    let machine = try Machine()
+    let replica = try machine.start(life: 1)
+    let zone = try replica.administration.createPrivateZone(title: "home", now: machine.moment())
+    machine.vault.fails = true
+    let lost = try machine.account.device(1)
+    #expect(throws: FailingVault.DiskFailure.self) { try replica.administration.revoke(lost, now: machine.moment()) }
+    machine.vault.fails = false
+    for step in 1...10 { _ = try replica.work(now: machine.moment(Int64(step))) }
+    let view = try #require(try replica.zoneView(zone))
+    #expect(view.cuts == [lost] && view.cannotWrite == nil)
+  }
+
   @Test func `what a comparison notes is flushed, however little is left when it ends`() throws {
     let mesh = try TestMesh(2)
     try mesh.connect(1, 0)

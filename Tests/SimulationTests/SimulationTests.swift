@@ -120,8 +120,6 @@ import Testing
     try run(seed: 40, nodes: 40, steps: 100, profile: "wide")
   }
 
-  private static let toldTooMuch: Set<String> = ["altered-before-a-permission", "row-of-an-earlier-zone"]
-
   @Test(arguments: try PlanFile.all())
   func `what once failed stands`(file: PlanFile) throws {
     let run = file.run
@@ -130,14 +128,7 @@ import Testing
       storage: run.storage ?? .sqlite
     ).run()
     let command = "tools/simulate --faults Tests/SimulationTests/Seeds/\(file.name).json"
-    guard Self.toldTooMuch.contains(file.name) else {
-      #expect(outcome.violation == nil, "\(command)")
-      return
-    }
-    // Found when messages were first checked as they are sent. Each kept what it is for until then.
-    withKnownIssue("a device tells another one of a share in which it has no part by then") {
-      #expect(outcome.violation == nil, "\(command)")
-    }
+    #expect(outcome.violation == nil, "\(command)")
   }
 
   @discardableResult

@@ -67,17 +67,24 @@ final class ControlChanges: Part {
     if isDue { try changed(id, now: now) }
   }
 
-  /// Acts on changed records or accounts: computes the state, updates this device's standing and the cuts, updates
-  /// which peers are members, requests keys, and creates a key if none is current.
+  /// Acts on changed records or accounts. If it fails halfway, for instance because the disk does, it is done again.
   func changed(_ id: ZoneID, now: Moment) throws {
+    zones[id]?.news.note([])
+    try act(on: id, now: now)
     zones[id]?.news.read()
+  }
+
+  /// Computes the state, updates this device's standing and the cuts, updates which peers are members, requests keys,
+  /// and creates a key if none is current.
+  private func act(on id: ZoneID, now: Moment) throws {
     let lacking = logs.recompute(id)
     guard zones[id]?.state.owner != nil else { return }
+    // Accounts that are out learn of no later record, and so of no epoch that is created because of them. This comes
+    // before all that can fail with the disk.
+    try membership.leaveThoseOut(id, now: now)
     try standings.endDropping(id, now: now)
     try standings.update()
     try reverts.setLimits(id)
-    // Accounts that are out learn of no later record, and so of no epoch that is created because of them.
-    try membership.leaveThoseOut(id, now: now)
     // An epoch names 64 of the log's heads. If an account forks the log, several epochs are needed to cover all heads.
     for _ in 0..<Self.epochsAtOnce {
       guard let zone = zones[id], zone.state.currentEpoch == nil, mayWrite(zone) else { break }

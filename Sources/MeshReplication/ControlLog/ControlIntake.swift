@@ -161,9 +161,9 @@ struct ControlNews {
   /// The control records of other accounts that each account brought since the start, by author and then by the account
   /// that brought them. Only a device of the zone's owner counts them.
   private var relayed: [AccountID?: [AccountID: ControlUse]] = [:]
-  /// True if records arrived that the state doesn't include yet.
+  /// True if records came that the state doesn't include yet, or on which this node has not acted.
   private(set) var hasUnread = false
-  /// The accounts that wrote those records.
+  /// The accounts of peers' records among them.
   private(set) var accounts: Set<AccountID> = []
 
   func use(of author: AccountID?, broughtBy peer: AccountID) -> ControlUse? { relayed[author]?[peer] }

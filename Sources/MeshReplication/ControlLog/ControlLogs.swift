@@ -169,10 +169,11 @@ final class ControlLogs: Part {
     passOn([record], record.zone)
   }
 
-  /// Adds a record of this device that is stored, or about to be.
+  /// Adds a record of this device that is stored, or about to be. What follows from it remains to be done.
   func know(_ record: ControlRecord) {
     zones.open(record.zone)
     zones[record.zone]?.insert(record, cryptography)
+    zones[record.zone]?.news.note([])
     recompute(record.zone)
   }
 }

@@ -23,7 +23,7 @@ extension Simulation {
     }
     switch message {
     case .controlHeads(let zone, _), .controlRecords(let zone, _):
-      guard let known = known(zone) else { return }
+      guard let known = known(zone), !isCatchingUp(message, known, node, with: other, replica) else { return }
       guard mayHaveLog(known, other, replica) else {
         return leak(node, other, "\(message.name) of \(known.name), in which it has no part")
       }
@@ -39,6 +39,16 @@ extension Simulation {
     case .columnPolicies(let policies): lookForTables(policies.map(\.table), node, other, replica)
     default: break
     }
+  }
+
+  /// Returns whether a message asks for the records that a node lacks. A node that has not seen yet that it is a member
+  /// answers records whose parents it lacks with its heads. It can't know whether their sender is a member, but the
+  /// sender has the log.
+  private func isCatchingUp(
+    _ message: Message, _ zone: KnownZone, _ node: SimulatedNode, with other: SimulatedNode, _ replica: Replica
+  ) -> Bool {
+    guard case .controlHeads = message, let state = replica.shareState(zone.id) else { return false }
+    return state.permission(accountID(node.home.account)) == nil && other.replica?.shareState(zone.id) != nil
   }
 
   private func leak(_ node: SimulatedNode, _ other: SimulatedNode, _ text: String) {

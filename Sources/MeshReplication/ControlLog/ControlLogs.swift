@@ -169,7 +169,7 @@ final class ControlLogs: Part {
     passOn([record], record.zone)
   }
 
-  /// Adds a record of this device that is stored, or about to be. What follows from it remains to be done.
+  /// Adds a record of this device that is stored, or about to be. The caller acts on the new state.
   func know(_ record: ControlRecord) {
     zones.open(record.zone)
     zones[record.zone]?.insert(record, cryptography)

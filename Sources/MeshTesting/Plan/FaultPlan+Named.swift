@@ -142,7 +142,7 @@ extension FaultPlan {
     (plan.overreaches, plan.controlForgeries, plan.oldEpochs, plan.keyLeaks) = (8, 12, 12, 12)
     plan.revokedWrites = 8
     (plan.generations, plan.contexts, plan.forgedHeads, plan.unknownTables, plan.clockLies) = (20, 20, 12, 20, 8)
-    (plan.crowds, plan.relays, plan.hostileSchemas) = (4, 8, 12)
+    (plan.crowds, plan.relays, plan.hostileSchemas, plan.certificateFloods) = (4, 8, 12, 12)
     return plan
   }()
 

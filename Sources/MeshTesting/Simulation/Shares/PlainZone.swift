@@ -225,7 +225,8 @@ final class PlainZone {
   private func knowsCuts(_ epoch: ControlRecord) -> Bool {
     var (all, known): (Set<DeviceCut>, Set<DeviceCut>) = ([], [])
     for record in records {
-      guard case .cut(let cut) = record.act else { continue }
+      // An account that certifies too many devices loses some, and with them their cuts.
+      guard case .cut(let cut) = record.act, accounts.account(cut.device) != nil else { continue }
       all.insert(cut)
       if isBefore(record, epoch) { known.insert(cut) }
     }

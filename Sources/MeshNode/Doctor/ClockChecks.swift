@@ -2,9 +2,10 @@ import MeshControl
 import MeshCore
 import MeshReplication
 
-// Checks of time and history: wrong clocks, and files and homes that were restored or copied.
+/// Checks of time and history: wrong clocks, and files and homes that were restored or copied.
+struct ClockChecks: NodePart {
+  let context: NodeContext
 
-extension Node {
   func clockChecks() throws -> [HealthCheck] {
     var checks = try replica.zoneIDs.flatMap { try replica.restamping.signedAhead($0, now: time.now) }
       .sorted { $0.key < $1.key }.map { author, head in signedAhead(author, head) }
@@ -31,7 +32,7 @@ extension Node {
     }
     return HealthCheck(
       "clock", .alarm,
-      "\(deviceName(author.device) ?? "A device") (\(author.device)) signed change sets that are \(lead) seconds ahead of this "
+      "\(devices.name(of: author.device) ?? "A device") (\(author.device)) signed change sets that are \(lead) seconds ahead of this "
         + "machine's clock: they are kept, and merged once the time has come.",
       wayOut:
         "Set the clock right where it is wrong, here or there; if this one is right, run mesh device restamp there.",

@@ -3,8 +3,6 @@ import MeshControl
 import MeshCore
 import MeshStore
 
-// Checks of the file, its log and its disk.
-
 extension HealthCheck {
   /// The check of the SQLite library. It works without a home.
   static var library: HealthCheck {
@@ -35,7 +33,10 @@ extension HealthCheck {
   }
 }
 
-extension Node {
+/// Checks of the file, its log and its disk.
+struct FileChecks: NodePart {
+  let context: NodeContext
+
   func fileCheck() -> HealthCheck {
     let path = configuration.database
     if access(path, W_OK) != 0 {
@@ -46,11 +47,11 @@ extension Node {
   }
 
   /// Returns the check that fails if a program keeps the write lock. A program's ordinary commit ends meanwhile.
-  func lockCheck() async throws -> HealthCheck? {
+  nonisolated(nonsending) func lockCheck() async throws -> HealthCheck? {
     let deadline = ContinuousClock.now + Self.lockLooked
-    while let lock {
+    while let message = lock.message {
       guard ContinuousClock.now < deadline else {
-        return HealthCheck("lock", .warning, lock, wayOut: Self.wayOutOfLock)
+        return HealthCheck("lock", .warning, message, wayOut: WriteLock.wayOut)
       }
       try await Task.sleep(for: Self.look)
     }
@@ -66,7 +67,7 @@ extension Node {
   func logCheck() -> HealthCheck {
     let log = store.walStatus()
     let seconds = log.heldUpSince.map { max(0, time.milliseconds() - $0) / 1_000 } ?? 0
-    let guarded = log.isGuarded ? "guarded" : listening == nil ? "not guarded, since no daemon runs" : "not guarded now"
+    let guarded = log.isGuarded ? "guarded" : !isRunning ? "not guarded, since no daemon runs" : "not guarded now"
     var what = "The write-ahead log has \(log.bytes >> 20) MiB and is \(guarded)."
     if log.resets > 0 { what += " The node emptied it \(log.resets.counted("time", "times"))." }
     if log.foreignResets > 0 {
@@ -78,7 +79,7 @@ extension Node {
       what += " Reading from it: \(names.joined(separator: ", "))."
     }
     let state: HealthCheck.State =
-      log.bytes > log.alarm ? .alarm : seconds > Self.heldUp || listening != nil && !log.isGuarded ? .warning : .ok
+      log.bytes > log.alarm ? .alarm : seconds > Self.heldUp || isRunning && !log.isGuarded ? .warning : .ok
     return HealthCheck(
       "write-ahead-log", state, what,
       wayOut: state == .ok
@@ -93,11 +94,11 @@ extension Node {
   }
 
   func captureChecks() throws -> [HealthCheck] {
-    var checks = try foreignSchemas().filter(\.isKey).map { different in
+    var checks = try SchemaAnswers(context: context).foreignSchemas().filter(\.isKey).map { different in
       HealthCheck(
         "table", .alarm,
         "The key of \(different.table) is \(different.here) here and \(printable(different.there)) on "
-          + "\(deviceName(different.device) ?? ""): what are two records there can be one here, or the other way round.",
+          + "\(devices.name(of: different.device) ?? ""): what are two records there can be one here, or the other way round.",
         wayOut: "Give the table the same key on every machine, before more is written to it.")
     }
     for fault in try store.captureFaults() {

@@ -4,7 +4,9 @@ import MeshReplication
 import MeshStore
 
 /// Restores values that were overwritten, lost or deleted.
-extension Node {
+struct RestoreAnswers: NodePart {
+  let context: NodeContext
+
   func restore(_ request: RestoreRequest) throws -> RestoreReport {
     let restored = try restored(request)
     replica.databaseChanged()

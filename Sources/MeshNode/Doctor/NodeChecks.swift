@@ -1,31 +1,13 @@
-import Foundation
 import MeshControl
 import MeshCore
 import MeshReplication
-import MeshStore
 
-/// Finds every unhealthy state. Each check is a value and covers one subject. A new check needs one line in the list
-/// and a function that creates it.
-extension Node {
-  func doctor(deep: Bool) async throws -> DoctorReport {
-    lookAtDatabase()
-    if let suspension { return DoctorReport(unopened: suspension) }
-    var checks = [.library, daemonCheck(), configurationCheck(), workCheck(), fileCheck(), logCheck()]
-    if let check = try await lockCheck() { checks.append(check) }
-    checks += [store.place, home.path].map(HealthCheck.disk)
-    checks += try captureChecks() + pendingChecks()
-    checks +=
-      try deviceChecks() + zoneChecks() + clockChecks() + heldChecks() + assetChecks() + receiptChecks()
-      + refusalChecks() + quotaChecks()
-      + historyChecks()
-    checks += try peerChecks() + memberChecks() + schemaChecks() + leftOutChecks()
-    checks += endedShareChecks() + digestChecks()
-    if deep { checks.append(await Self.integrity(of: store.place)) }
-    return DoctorReport(checks: checks)
-  }
+/// Checks of the node itself: its configuration, its work, and its place in the account.
+struct NodeChecks: NodePart {
+  let context: NodeContext
 
-  private func daemonCheck() -> HealthCheck {
-    guard let listening else {
+  func daemonCheck() -> HealthCheck {
+    guard let listening = addresses.listening else {
       return HealthCheck(
         "daemon", .ok, "No daemon runs on this home: what only a running node knows is not looked at.",
         wayOut: "mesh serve starts it.")
@@ -50,7 +32,7 @@ extension Node {
       return HealthCheck("configuration", .ok, "config.toml is what this node goes by.")
     } catch {
       return HealthCheck(
-        "configuration", .alarm, "\(Self.text(error)) The node goes on with what it read before.",
+        "configuration", .alarm, "\(error.userMessage) The node goes on with what it read before.",
         wayOut: "Mend the line; without that, the next mesh serve fails.")
     }
   }
@@ -58,7 +40,9 @@ extension Node {
   /// Returns the fault that last stopped this node's own work, such as a full disk, a lock that a program keeps, or a
   /// failing disk.
   func workCheck() -> HealthCheck {
-    guard let fault else { return HealthCheck("work", .ok, "Nothing keeps this node from flushing and merging.") }
+    guard let fault = driver.fault else {
+      return HealthCheck("work", .ok, "Nothing keeps this node from flushing and merging.")
+    }
     return HealthCheck(
       "work", .alarm, fault.hasSuffix(".") ? fault : fault + ".",
       wayOut:
@@ -67,7 +51,7 @@ extension Node {
   }
 
   func deviceChecks() throws -> [HealthCheck] {
-    if let revocation { return [revocation] }
+    if let revocation = Reachability(context: context).revocation { return [revocation] }
     let live = replica.account.liveDevices.count
     guard live < Limits.liveDevices else {
       return [
@@ -92,25 +76,5 @@ extension Node {
           + "honest device are missing, update mesh there and here.",
         figures: replica.refusals)
     ]
-  }
-
-  /// Reads the whole file outside the node, table by table, so that no snapshot is held for long.
-  private static func integrity(of path: String) async -> HealthCheck {
-    let finding: Result<String?, any Error> = await withCheckedContinuation { continuation in
-      DispatchQueue.global().async {
-        continuation.resume(returning: Result { try IntegrityCheck.firstFault(inDatabase: path) })
-      }
-    }
-    do {
-      guard let fault = try finding.get() else {
-        return HealthCheck("integrity", .ok, "The whole file was read, and SQLite finds it sound.")
-      }
-      return HealthCheck(
-        "integrity", .alarm, "The file is damaged (SQLite: \(printable(fault))).",
-        wayOut: "Stop the daemon and restore the file from a copy, or make a new one with sqlite3 .recover.")
-    } catch {
-      return HealthCheck(
-        "integrity", .alarm, "The file could not be read: \(text(error))", wayOut: "See what the message names.")
-    }
   }
 }

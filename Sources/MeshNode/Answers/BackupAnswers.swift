@@ -4,11 +4,13 @@ import MeshCore
 import MeshStore
 
 /// Handles `mesh backup`.
-extension Node {
-  func backup(to file: String) async throws -> BackupReport {
+struct BackupAnswers: NodePart {
+  let context: NodeContext
+
+  nonisolated(nonsending) func backup(to file: String) async throws -> BackupReport {
     let path = store.place
     let bytes: Int64
-    if store.whereabouts == .here, suspension == nil {
+    if store.whereabouts == .here, database.suspension == nil {
       // The copy runs outside the node, because a large file takes a while.
       let result: Result<Int64, any Error> = await withCheckedContinuation { continuation in
         DispatchQueue.global().async {
@@ -17,13 +19,13 @@ extension Node {
       }
       bytes = try result.get()
     } else {
-      bytes = try backUpOpenFile(to: file)
+      bytes = try database.backUp(to: file)
     }
     // After the file was restored or replaced, nothing else is known about it.
-    let isWhole = suspension == nil
+    let isWhole = database.suspension == nil
     return BackupReport(
       file: file, bytes: Int(bytes), database: path, home: home.path,
       tables: isWhole ? try store.tables().map(\.name) : [],
-      lackingAssets: isWhole ? try lackingAssets() : LackingAssets())
+      lackingAssets: isWhole ? try AssetAnswers(context: context).lacking() : LackingAssets())
   }
 }

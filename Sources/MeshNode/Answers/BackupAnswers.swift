@@ -1,4 +1,3 @@
-import Dispatch
 import MeshControl
 import MeshCore
 import MeshStore
@@ -11,13 +10,8 @@ struct BackupAnswers: NodePart {
     let path = store.place
     let bytes: Int64
     if store.whereabouts == .here, database.suspension == nil {
-      // The copy runs outside the node, because a large file takes a while.
-      let result: Result<Int64, any Error> = await withCheckedContinuation { continuation in
-        DispatchQueue.global().async {
-          continuation.resume(returning: Result { try DatabaseBackup.copy(databaseAt: path, to: file) })
-        }
-      }
-      bytes = try result.get()
+      // A large file takes a while.
+      bytes = try await Node.outside { try DatabaseBackup.copy(databaseAt: path, to: file) }
     } else {
       bytes = try database.backUp(to: file)
     }

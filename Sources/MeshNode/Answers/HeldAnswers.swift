@@ -35,9 +35,7 @@ struct HeldAnswers: NodePart {
   static func hold(_ record: HeldRecord, _ ways: WaysOut) -> HoldReport {
     HoldReport(
       reason: record.reason.name, message: record.message, since: record.since.map(Date.init(milliseconds:)),
-      waitsFor: record.waitsFor.map {
-        HoldReport.Awaited(table: $0.table, key: ReportedValue($0.key), zone: $0.zone?.description)
-      },
+      waitsFor: record.waitsFor.map(HoldReport.Awaited.init),
       refused: record.refused.map {
         HoldReport.Refused(
           column: $0.column, merged: ReportedValue($0.merged), shown: $0.shown.map(ReportedValue.init) ?? .null,
@@ -86,5 +84,11 @@ struct HeldAnswers: NodePart {
 
   private func heldNow() throws -> Int {
     try store.status().held.filter { $0.key != .valueTooLong }.values.reduce(0, +)
+  }
+}
+
+extension HoldReport.Awaited {
+  init(_ awaited: HeldRecord.Awaited) {
+    self.init(table: awaited.table, key: ReportedValue(awaited.key), zone: awaited.zone?.description)
   }
 }

@@ -77,11 +77,7 @@ struct QuotaAnswers: NodePart {
   }
 
   func checks() throws -> [HealthCheck] {
-    let quotas = try quotas()
-    guard !quotas.isEmpty else {
-      return [HealthCheck("quota", .ok, "No account fills half of what others keep for it.")]
-    }
-    return quotas.map { quota in
+    try quotas().map { quota in
       let name = quota.accountName.map { "\(printable($0)) (\(quota.account))" } ?? quota.account
       let share = quota.share.map { "share \(printable(quota.shareName ?? "")) (\($0))" } ?? "all shares"
       return HealthCheck(
@@ -90,6 +86,6 @@ struct QuotaAnswers: NodePart {
           + "\(quota.what == .policies ? "further ones don't count" : "its own writes are refused, and nobody else\'s").",
         wayOut: wayToFree(quota),
         figures: ["used": quota.used, "limit": quota.limit])
-    }
+    }.or("quota", "No account fills half of what others keep for it.")
   }
 }

@@ -37,9 +37,7 @@ struct RecordAnswers: NodePart {
   }
 
   private func withheld(_ reference: RecordExplanation.Withheld) -> RecordReport.Withheld {
-    let parent = HoldReport.Awaited(
-      table: reference.parent.table, key: ReportedValue(reference.parent.key),
-      zone: reference.parent.zone?.description)
+    let parent = HoldReport.Awaited(reference.parent)
     let name = "\(parent.table) \(parent.key)"
     return RecordReport.Withheld(
       shown: ReportedValue(reference.shown), waitsFor: parent,

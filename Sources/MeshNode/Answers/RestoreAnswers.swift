@@ -13,9 +13,7 @@ struct RestoreAnswers: NodePart {
     return RestoreReport(
       table: restored.table, key: ReportedValue(restored.key), deleted: restored.values == nil,
       values: (restored.values ?? [:]).mapValues { ReportedValue($0) }, lacking: restored.lacking, gone: restored.gone,
-      waitsFor: restored.waitsFor.map {
-        HoldReport.Awaited(table: $0.table, key: ReportedValue($0.key), zone: $0.zone?.description)
-      }, descendants: restored.descendants)
+      waitsFor: restored.waitsFor.map(HoldReport.Awaited.init), descendants: restored.descendants)
   }
 
   private func restored(_ request: RestoreRequest) throws -> RestoredRecord {

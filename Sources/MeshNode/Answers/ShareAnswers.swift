@@ -251,19 +251,9 @@ struct ShareAnswers: NodePart {
 }
 
 extension SharePermission {
-  init(_ permission: Permission) {
-    switch permission {
-    case .readOnly: self = .readOnly
-    case .readWrite: self = .readWrite
-    }
-  }
+  init(_ permission: Permission) { self = permission == .readWrite ? .readWrite : .readOnly }
 }
 
 extension Permission {
-  init(_ permission: SharePermission) {
-    switch permission {
-    case .readOnly: self = .readOnly
-    case .readWrite: self = .readWrite
-    }
-  }
+  init(_ permission: SharePermission) { self = permission == .readWrite ? .readWrite : .readOnly }
 }

@@ -10,10 +10,13 @@ struct VerifyAnswers: NodePart {
   nonisolated(nonsending) func verify(timeout: Duration) async throws -> VerifyReport {
     let reachability = Reachability(context: context)
     let deadline = ContinuousClock.now + timeout
-    replica.requestDigests()
-    driver.performActions()
-    var asked = ContinuousClock.now
+    var asked: ContinuousClock.Instant?
     while true {
+      if asked.map({ ContinuousClock.now - $0 > Self.askAgain }) ?? true {
+        replica.requestDigests()
+        driver.performActions()
+        asked = .now
+      }
       try driver.requireDatabase()
       let comparisons = try comparisons()
       let isOver = ContinuousClock.now >= deadline
@@ -27,11 +30,6 @@ struct VerifyAnswers: NodePart {
           }, olderCount: try store.refusedCount(), held: try HeldAnswers(context: context).counts())
       }
       try await Task.sleep(for: Self.look)
-      if ContinuousClock.now - asked > Self.askAgain {
-        replica.requestDigests()
-        driver.performActions()
-        asked = .now
-      }
     }
   }
 

@@ -71,16 +71,10 @@ struct WaitAnswers: NodePart {
     let received = Dictionary(
       replica.peerViews.map { ($0.device.description, $0.received) }, uniquingKeysWith: { $0.saturatingAdding($1) })
     let now = ContinuousClock.now
-    var isExpecting = false
-    for device in Set(report.missing.map(\.device)) {
-      let isQuiet = arrivals.look(device, count: received[device] ?? 0, now: now)
-      isExpecting = isExpecting || !isQuiet
-    }
-    for zone in try replica.zoneIDs.filter(isAwaited) {
-      let isQuiet = arrivals.look(zone.description, count: 0, now: now)
-      isExpecting = isExpecting || !isQuiet
-    }
-    return isExpecting
+    let senders =
+      try Set(report.missing.map(\.device)).map { ($0, received[$0] ?? 0) }
+      + replica.zoneIDs.filter(isAwaited).map { ($0.description, 0) }
+    return senders.count { !arrivals.look($0.0, count: $0.1, now: now) } > 0
   }
 
   /// Returns the zones in which a peer is a member, if its session is so new that it has named none. Its vectors are

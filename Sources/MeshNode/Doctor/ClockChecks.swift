@@ -15,10 +15,7 @@ struct ClockChecks: NodePart {
           "clock", .alarm, "Local writes stay pending, and what others write waits behind them: \(fault).",
           wayOut: "Set the clock right where it is wrong, here or there; all goes on then."))
     }
-    guard checks.isEmpty else { return checks }
-    return [
-      HealthCheck("clock", .ok, "Nobody signed ahead of this machine's clock, and no peer's time speaks against it.")
-    ]
+    return checks.or("clock", "Nobody signed ahead of this machine's clock, and no peer's time speaks against it.")
   }
 
   private func signedAhead(_ author: Author, _ head: ChangeSetHead) -> HealthCheck {
@@ -39,17 +36,15 @@ struct ClockChecks: NodePart {
       figures: figures)
   }
 
-  /// Returns the checks of older files, copies, and change sets that were written twice under one number.
-  func historyChecks() -> [HealthCheck] {
+  /// Checks for older files, copies, and change sets that were written twice under one number.
+  func historyCheck() -> HealthCheck {
     guard !replica.notices.isEmpty else {
-      return [HealthCheck("history", .ok, "No file and no home was found restored or copied since the start.")]
+      return HealthCheck("history", .ok, "No file and no home was found restored or copied since the start.")
     }
-    return [
-      HealthCheck(
-        "history", .warning, "Since the start: \(replica.notices.joined(separator: "; ")).",
-        wayOut:
-          "Look for what was overwritten or taken back: mesh conflicts, and mesh held. If two machines run on one home, "
-          + "or on copies of it, they take each other's sessions: stop one, and invite it as a device of its own.")
-    ]
+    return HealthCheck(
+      "history", .warning, "Since the start: \(replica.notices.joined(separator: "; ")).",
+      wayOut:
+        "Look for what was overwritten or taken back: mesh conflicts, and mesh held. If two machines run on one home, "
+        + "or on copies of it, they take each other's sessions: stop one, and invite it as a device of its own.")
   }
 }

@@ -1,4 +1,3 @@
-import Dispatch
 import MeshControl
 import MeshCore
 import MeshStore
@@ -30,10 +29,9 @@ struct Doctor: NodePart {
     var checks = [.library, node.daemonCheck(), node.configurationCheck(), node.workCheck()]
     checks += [file.fileCheck(), file.logCheck()] + (lock.map { [$0] } ?? [])
     checks += [store.place, home.path].map(HealthCheck.disk)
-    checks += try file.captureChecks() + zones.pendingChecks()
-    checks += try node.deviceChecks() + zones.zoneChecks() + clock.clockChecks() + zones.heldChecks()
-    checks += try zones.assetChecks() + zones.receiptChecks() + node.refusalChecks()
-    checks += try QuotaAnswers(context: context).checks() + clock.historyChecks()
+    checks += try file.captureChecks() + [zones.pendingCheck(), node.deviceCheck()] + zones.zoneChecks()
+    checks += try clock.clockChecks() + zones.heldChecks() + zones.assetChecks() + zones.receiptChecks()
+    checks += try [node.refusalCheck()] + QuotaAnswers(context: context).checks() + [clock.historyCheck()]
     checks += try members.peerChecks() + members.memberChecks() + members.schemaChecks() + members.leftOutChecks()
     return checks + members.endedShareChecks() + zones.digestChecks()
   }
@@ -41,14 +39,14 @@ struct Doctor: NodePart {
   /// Returns the alarms that don't need the schema, because they are requested often.
   func alarms() throws -> [String] {
     let checks =
-      try [node.configurationCheck(), node.workCheck(), file.logCheck()] + node.deviceChecks() + zones.zoneChecks()
+      try [node.configurationCheck(), node.workCheck(), file.logCheck(), node.deviceCheck()] + zones.zoneChecks()
       + clock.clockChecks() + zones.digestChecks()
     return checks.filter { $0.state == .alarm }.map(Self.text)
   }
 
   func warnings(_ lock: HealthCheck?) -> [String] {
-    let checks = [node.configurationCheck()] + (lock.map { [$0] } ?? []) + clock.historyChecks() + node.refusalChecks()
-    return checks.filter { $0.state == .warning }.map(Self.text)
+    [node.configurationCheck(), lock, clock.historyCheck(), node.refusalCheck()].compactMap(\.self)
+      .filter { $0.state == .warning }.map(Self.text)
   }
 
   private static func text(_ check: HealthCheck) -> String {
@@ -57,13 +55,8 @@ struct Doctor: NodePart {
 
   /// Reads the whole file outside the node, table by table, so that no snapshot is held for long.
   private static func integrity(of path: String) async -> HealthCheck {
-    let finding: Result<String?, any Error> = await withCheckedContinuation { continuation in
-      DispatchQueue.global().async {
-        continuation.resume(returning: Result { try IntegrityCheck.firstFault(inDatabase: path) })
-      }
-    }
     do {
-      guard let fault = try finding.get() else {
+      guard let fault = try await Node.outside({ try IntegrityCheck.firstFault(inDatabase: path) }) else {
         return HealthCheck("integrity", .ok, "The whole file was read, and SQLite finds it sound.")
       }
       return HealthCheck(

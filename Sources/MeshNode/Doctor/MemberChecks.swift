@@ -25,13 +25,9 @@ struct MemberChecks: NodePart {
         )
       }
     }
-    guard checks.isEmpty else { return checks }
     let connected = replica.peerViews.count
-    return [
-      HealthCheck(
-        "peer", .ok, "\(connected.counted("device is", "devices are")) connected.",
-        figures: ["connected": connected])
-    ]
+    return checks.or(
+      "peer", "\(connected.counted("device is", "devices are")) connected.", figures: ["connected": connected])
   }
 
   /// Returns the checks of devices that are not connected while changes wait for them. Connected devices get these
@@ -41,10 +37,7 @@ struct MemberChecks: NodePart {
     let waiting = try PeerAnswers(context: context).peers().filter {
       !$0.connected && $0.device != nil && $0.behind.there > 0
     }
-    guard !waiting.isEmpty else {
-      return [HealthCheck("members", .ok, "No device lacks changes of this machine while it is not connected.")]
-    }
-    return waiting.map { peer in
+    let checks = waiting.map { peer in
       let name = peer.name ?? ""
       let who = name.isEmpty ? peer.device ?? "" : name
       let count = peer.behind.there
@@ -57,14 +50,14 @@ struct MemberChecks: NodePart {
           + "take it out: mesh device revoke, or mesh share remove for another account.",
         figures: ["changeSets": count])
     }
+    return checks.or("members", "No device lacks changes of this machine while it is not connected.")
   }
 
   /// Returns the checks of tables and columns that other devices have and that this file doesn't have, doesn't
   /// synchronize, or has in another form.
   func schemaChecks() throws -> [HealthCheck] {
-    let checks = try missingChecks() + rulesChecks()
-    guard checks.isEmpty else { return checks }
-    return [HealthCheck("schema", .ok, "This file has every table and column that other devices synchronize.")]
+    try (missingChecks() + rulesChecks()).or(
+      "schema", "This file has every table and column that other devices synchronize.")
   }
 
   private func missingChecks() throws -> [HealthCheck] {

@@ -50,31 +50,25 @@ struct NodeChecks: NodePart {
     )
   }
 
-  func deviceChecks() throws -> [HealthCheck] {
-    if let revocation = Reachability(context: context).revocation { return [revocation] }
+  func deviceCheck() -> HealthCheck {
+    if let revocation = Reachability(context: context).revocation { return revocation }
     let live = replica.account.liveDevices.count
     guard live < Limits.liveDevices else {
-      return [
-        HealthCheck(
-          "device", .warning, "The account has \(live) devices, and no more can join.",
-          wayOut: "mesh device revoke those that are gone.", figures: ["devices": live])
-      ]
+      return HealthCheck(
+        "device", .warning, "The account has \(live) devices, and no more can join.",
+        wayOut: "mesh device revoke those that are gone.", figures: ["devices": live])
     }
-    return [HealthCheck("device", .ok, "This device is certified.", figures: ["devices": live])]
+    return HealthCheck("device", .ok, "This device is certified.", figures: ["devices": live])
   }
 
-  func refusalChecks() -> [HealthCheck] {
-    guard !replica.refusals.isEmpty else { return [HealthCheck("refused", .ok, "No change set was refused.")] }
-    let reasons = replica.refusals.sorted { $0.key < $1.key }
-    return [
-      HealthCheck(
-        "refused", .warning,
-        "Change sets were refused since the start: "
-          + reasons.map { "\($0.value) \(printable($0.key))" }.joined(separator: ", ") + ".",
-        wayOut:
-          "Nothing of them is kept. Whoever sent them may only have passed them on, and the log names it. If writes of an "
-          + "honest device are missing, update mesh there and here.",
-        figures: replica.refusals)
-    ]
+  func refusalCheck() -> HealthCheck {
+    guard !replica.refusals.isEmpty else { return HealthCheck("refused", .ok, "No change set was refused.") }
+    let reasons = replica.refusals.sorted { $0.key < $1.key }.map { "\($0.value) \(printable($0.key))" }
+    return HealthCheck(
+      "refused", .warning, "Change sets were refused since the start: \(reasons.joined(separator: ", ")).",
+      wayOut:
+        "Nothing of them is kept. Whoever sent them may only have passed them on, and the log names it. If writes of an "
+        + "honest device are missing, update mesh there and here.",
+      figures: replica.refusals)
   }
 }

@@ -11,29 +11,20 @@ struct ZoneChecks: NodePart {
   /// The milliseconds after which a captured row that isn't flushed is reported. A flush takes milliseconds to seconds.
   private static let pendingTooLong: Int64 = 60_000
 
-  func pendingChecks() throws -> [HealthCheck] {
+  func pendingCheck() throws -> HealthCheck {
     let count = try store.pendingCount()
+    let rows = count.counted("row is", "rows are")
     guard count > 0, isRunning, let oldest = try store.oldestPending() else {
-      return [
-        HealthCheck(
-          "pending", .ok, "\(count.counted("row is", "rows are")) captured and not flushed.",
-          figures: ["rows": count])
-      ]
+      return HealthCheck("pending", .ok, "\(rows) captured and not flushed.", figures: ["rows": count])
     }
     let age = time.milliseconds() - oldest
     guard age > Self.pendingTooLong else {
-      return [
-        HealthCheck(
-          "pending", .ok, "\(count.counted("row is", "rows are")) being flushed.", figures: ["rows": count])
-      ]
+      return HealthCheck("pending", .ok, "\(rows) being flushed.", figures: ["rows": count])
     }
-    return [
-      HealthCheck(
-        "pending", .alarm,
-        "\(count.counted("row is", "rows are")) captured and not flushed, the oldest since \(age / 1_000) s.",
-        wayOut: "The other checks say what keeps them: work, zone, clock.",
-        figures: ["rows": count, "seconds": Int(clamping: age / 1_000)])
-    ]
+    return HealthCheck(
+      "pending", .alarm, "\(rows) captured and not flushed, the oldest since \(age / 1_000) s.",
+      wayOut: "The other checks say what keeps them: work, zone, clock.",
+      figures: ["rows": count, "seconds": Int(clamping: age / 1_000)])
   }
 
   func zoneChecks() throws -> [HealthCheck] {
@@ -71,7 +62,7 @@ struct ZoneChecks: NodePart {
   private func zoneName(_ view: Replica.ZoneView) -> String { "zone \(printable(view.title)) (\(view.id))" }
 
   private func convergence(_ view: Replica.ZoneView) -> String {
-    var times = context.equality.converged[view.id] ?? [:]
+    var times = driver.equality.converged[view.id] ?? [:]
     // The results that `mesh verify` found since the last check.
     for peer in replica.peerViews {
       guard let theirs = peer.digests[view.id], theirs.vector == view.merged, theirs.digest == view.digest,
@@ -151,17 +142,7 @@ struct ZoneChecks: NodePart {
   /// Returns the checks of BLOBs that this node downloads and that can't be stored, or that no connected device has.
   func assetChecks() throws -> [HealthCheck] {
     let fetching = try AssetAnswers(context: context).fetching()
-    guard !fetching.stuck.isEmpty else {
-      return [
-        HealthCheck(
-          "assets", .ok,
-          fetching.assets == 0
-            ? "Every BLOB that is fetched is in its row."
-            : "\(fetching.assets.counted("BLOB is", "BLOBs are")) on their way: mesh asset list shows them.",
-          figures: ["coming": fetching.assets])
-      ]
-    }
-    return fetching.stuck.map { stuck in
+    let checks = fetching.stuck.map { stuck in
       let isAbsent = stuck.state == .absent
       return HealthCheck(
         "assets", isAbsent && replica.peerViews.isEmpty ? .ok : .warning,
@@ -171,6 +152,12 @@ struct ZoneChecks: NodePart {
           : "Mend what the message names; it is tried again by itself. mesh asset list names the rows.",
         figures: [stuck.state.rawValue: stuck.assets, "bytes": stuck.size])
     }
+    return checks.or(
+      "assets",
+      fetching.assets == 0
+        ? "Every BLOB that is fetched is in its row."
+        : "\(fetching.assets.counted("BLOB is", "BLOBs are")) on their way: mesh asset list shows them.",
+      figures: ["coming": fetching.assets])
   }
 
   /// Returns the writes that shares rejected. They are not a fault of this node, and stay until they are restored or
@@ -190,15 +177,13 @@ struct ZoneChecks: NodePart {
 
   /// Returns the checks of equal vectors with unequal digests, found twice in a row with one member.
   func digestChecks() -> [HealthCheck] {
-    guard !context.equality.alarms.isEmpty else {
-      return [HealthCheck("digest", .ok, "No member was found to have other rows at the same vector.")]
-    }
-    return context.equality.alarms.sorted { $0.zone < $1.zone }.map { alarm in
+    let checks = driver.equality.alarms.sorted { $0.zone < $1.zone }.map { alarm in
       HealthCheck(
         "digest", .alarm,
         "This node and \(devices.name(of: alarm.device) ?? alarm.device.description) have merged the same change sets of zone "
           + "\(alarm.zone) and have not the same records.",
         wayOut: "Run mesh verify on both; then compare the tables, and write what is right again on one of them.")
     }
+    return checks.or("digest", "No member was found to have other rows at the same vector.")
   }
 }

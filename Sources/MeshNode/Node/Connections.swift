@@ -36,14 +36,11 @@ final class Connections {
 
   func send(_ bytes: [UInt8], to id: LinkID) { connections[id]?.link.send(bytes) }
 
-  /// Ends a connection with the reason that the replica gives.
-  func end(_ id: LinkID, because reason: String) {
-    connections[id]?.reason = reason
-    close(id, because: reason)
+  /// Ends a connection. The reason that the replica gives counts for the dialler, even if the peer was faster.
+  func close(_ id: LinkID, because reason: String, isFromReplica: Bool = false) {
+    if isFromReplica { connections[id]?.reason = reason }
+    connections[id]?.link.close(TransportError(.closed, reason))
   }
-
-  /// Ends a connection because of this node.
-  func close(_ id: LinkID, because reason: String) { connections[id]?.link.close(TransportError(.closed, reason)) }
 
   func closeAll(because reason: String) {
     for id in connections.keys { close(id, because: reason) }

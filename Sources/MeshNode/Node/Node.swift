@@ -1,3 +1,4 @@
+import Dispatch
 import Logging
 import MeshControl
 import MeshCore
@@ -34,6 +35,13 @@ actor Node {
   /// Runs an action on the node's parts, when it is their turn.
   func withParts<Result: Sendable>(_ action: @Sendable (NodeContext) throws -> Result) rethrows -> Result {
     try action(context)
+  }
+
+  /// Runs an action that takes long on a thread of its own. The node has other turns meanwhile.
+  static func outside<Result: Sendable>(_ action: @escaping @Sendable () throws -> Result) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+      DispatchQueue.global().async { continuation.resume(with: Swift.Result { try action() }) }
+    }
   }
 
   // MARK: Services

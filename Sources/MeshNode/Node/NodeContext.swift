@@ -17,7 +17,6 @@ struct NodeContext {
   let database: NodeDatabase
   let addresses: AddressBook
   let connections: Connections
-  let equality: EqualityWatch
   let driver: ReplicaDriver
   /// Shares that had already ended for this account when the node was opened.
   let endedBefore: Set<ZoneID>
@@ -34,8 +33,7 @@ struct NodeContext {
       home: home, keys: keys, account: accountFile.saved, settings: settings, app: app, time: time, logger: logger)
     addresses = AddressBook(home: home, known: known, settings: settings, time: time, logger: logger)
     connections = Connections(addresses)
-    equality = EqualityWatch(database, time, logger)
-    driver = ReplicaDriver(database, accountFile, addresses, connections, equality, time, logger)
+    driver = ReplicaDriver(database, accountFile, addresses, connections, time, logger)
     let replica = database.replica
     endedBefore = Set(replica.zoneIDs.filter { replica.reasonOutside($0) != nil })
     transport = Transport(

@@ -29,10 +29,10 @@ final class ReplicaDriver {
   private let accountFile: AccountStateFile
   private let addresses: AddressBook
   private let connections: Connections
-  private let equality: EqualityWatch
   private let time: SystemTime
   private let logger: Logger
 
+  private(set) var equality = EqualityWatch()
   private var dataVersion: Int?
   private var pacing = FlushPacing()
   private var faults = Faults()
@@ -44,10 +44,10 @@ final class ReplicaDriver {
 
   init(
     _ database: NodeDatabase, _ accountFile: AccountStateFile, _ addresses: AddressBook, _ connections: Connections,
-    _ equality: EqualityWatch, _ time: SystemTime, _ logger: Logger
+    _ time: SystemTime, _ logger: Logger
   ) {
     (self.database, self.accountFile, self.addresses) = (database, accountFile, addresses)
-    (self.connections, self.equality, self.time, self.logger) = (connections, equality, time, logger)
+    (self.connections, self.time, self.logger) = (connections, time, logger)
     (wakeups, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
@@ -135,7 +135,7 @@ final class ReplicaDriver {
     for action in replica.takeActions() {
       switch action {
       case .send(let id, let bytes): connections.send(bytes, to: id)
-      case .close(let id, let reason): connections.end(id, because: reason)
+      case .close(let id, let reason): connections.close(id, because: reason, isFromReplica: true)
       case .log(.info, let text): logger.info("\(text)")
       case .log(.warning, let text): logger.warning("\(text)")
       }
@@ -240,7 +240,9 @@ final class ReplicaDriver {
   func compareWithMembers() {
     guard database.suspension == nil else { return }
     do {
-      try equality.compare()
+      for pair in try equality.compare(database, now: time.milliseconds()) {
+        logger.error("equal vectors and unequal digests with \(pair.device) in \(pair.zone): see mesh doctor")
+      }
     } catch {
       report(error)
     }
@@ -305,8 +307,7 @@ final class ReplicaDriver {
     case .suspended: logger.error("\(database.suspension?.message ?? "")")
     case .reopened(let what):
       logger.warning("\(what). What the file lacks comes back from other devices.")
-      (dataVersion, faults) = (nil, Faults())
-      equality.forget()
+      (dataVersion, faults, equality) = (nil, Faults(), EqualityWatch())
       addresses.expectPeers()
       do {
         if addresses.listening != nil { try database.beginGuard() }

@@ -12,7 +12,7 @@ extension Node {
     handlers.on(RetryRequest.self) { context, _ in try await HeldAnswers(context: context).retry() }
     handlers.on(ResolveRequest.self) { try HeldAnswers(context: $0).resolve($1) }
     handlers.on(DiscardRequest.self) { try HeldAnswers(context: $0).discard($1) }
-    handlers.on(RestoreRequest.self) { try RestoreAnswers(context: $0).restore($1) }
+    handlers.on(RestoreRequest.self) { try ConflictAnswers(context: $0).restore($1) }
     handlers.on(RecordRequest.self) { try RecordAnswers(context: $0).explain($1) }
     handlers.on(AccountRequest.self) { context, _ in try DeviceAnswers(context: context).account() }
     // A node that can't use its database still says why, and saves what is left.
@@ -25,7 +25,7 @@ extension Node {
     handlers.on(BackupRequest.self, needsDatabase: false) { try await BackupAnswers(context: $0).backup(to: $1.file) }
     // These requests end when they are done, or when the daemon stops.
     handlers.on(VerifyRequest.self, endsWithDaemon: true) {
-      try await VerifyAnswers(context: $0).verify(timeout: $1.timeout)
+      try await WaitAnswers(context: $0).verify(timeout: $1.timeout)
     }
     handlers.on(WaitRequest.self, endsWithDaemon: true) { try await WaitAnswers(context: $0).wait($1) }
     handlers.on(YieldRequest.self, needsDatabase: false) { try YieldAnswers(context: $0).yield(to: $1) }
@@ -38,8 +38,8 @@ extension Node {
     handlers.on(TrackRequest.self) { try TableAnswers(context: $0).track($1) }
     handlers.on(UntrackRequest.self) { try TableAnswers(context: $0).untrack($1.tables) }
     handlers.on(RescanRequest.self) { try await TableAnswers(context: $0).rescan($1.tables ?? []) }
-    handlers.on(SchemaRequest.self) { context, _ in try SchemaAnswers(context: context).schema() }
-    handlers.on(ApplySchemaRequest.self) { context, _ in try await SchemaAnswers(context: context).apply() }
+    handlers.on(SchemaRequest.self) { context, _ in try TableAnswers(context: context).schema() }
+    handlers.on(ApplySchemaRequest.self) { context, _ in try await TableAnswers(context: context).applySchema() }
     handlers.on(DevicesRequest.self) { context, _ in DeviceAnswers(context: context).list() }
     handlers.on(InviteRequest.self) { try DeviceAnswers(context: $0).invite(expires: $1.expires) }
     handlers.on(RevokeRequest.self) { try DeviceAnswers(context: $0).revoke($1.device) }

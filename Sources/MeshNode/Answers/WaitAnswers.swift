@@ -4,13 +4,12 @@ import MeshCore
 import MeshReplication
 import MeshStore
 
-/// Handles `mesh wait`.
+/// Waits until this node and its members have everything of each other, or are proven equal.
 struct WaitAnswers: NodePart {
   let context: NodeContext
 
   nonisolated(nonsending) func wait(_ request: WaitRequest) async throws -> WaitReport {
     let deadline = ContinuousClock.now + request.timeout
-    let reachability = Reachability(context: context)
     var arrivals = Arrivals()
     while true {
       try driver.requireDatabase()
@@ -24,7 +23,7 @@ struct WaitAnswers: NodePart {
         let isDone = try report.complete || !isExpecting && !isWorking && lock.message == nil
         if isDone || isOver { return try naming(report) }
       } else if replica.peerViews.isEmpty {
-        if isOver || !reachability.mayConnect { throw reachability.noMember }
+        if isOver || !mayConnect { throw noMember }
       } else {
         let report = try waitReport(here: false)
         if report.complete || isOver { return try naming(report) }
@@ -92,5 +91,96 @@ struct WaitAnswers: NodePart {
       state.permission(replica.account.id) != nil
     else { return false }
     return try store.storedVector(zone).authors.isEmpty
+  }
+
+  // MARK: Proof
+
+  nonisolated(nonsending) func verify(timeout: Duration) async throws -> VerifyReport {
+    let deadline = ContinuousClock.now + timeout
+    var asked: ContinuousClock.Instant?
+    while true {
+      if asked.map({ ContinuousClock.now - $0 > Self.askAgain }) ?? true {
+        replica.requestDigests()
+        driver.performActions()
+        asked = .now
+      }
+      try driver.requireDatabase()
+      let comparisons = try comparisons()
+      let isOver = ContinuousClock.now >= deadline
+      if comparisons.isEmpty, isOver || !mayConnect { throw noMember }
+      let locked = lock.messageWithAdvice
+      if isOver || locked == nil && !comparisons.isEmpty && comparisons.allSatisfy(\.isDecided) {
+        return VerifyReport(
+          comparisons: comparisons.map(\.comparison), locked: locked,
+          older: try store.refusedRecords(limit: Self.olderNamed).map {
+            VerifyReport.Older(zone: $0.zone.description, table: $0.table, key: ReportedValue($0.key))
+          }, olderCount: try store.refusedCount(), held: try HeldAnswers(context: context).counts())
+      }
+      try await Task.sleep(for: Self.look)
+    }
+  }
+
+  private static let askAgain = Duration.milliseconds(500)
+  /// The maximum number of records that `verify` names because their rows are older than the merged values.
+  private static let olderNamed = 100
+
+  /// Compares this node with each member in each zone. A comparison is undecided if the member may still report
+  /// something else.
+  private func comparisons() throws -> [(comparison: VerifyReport.Comparison, isDecided: Bool)] {
+    try replica.peerViews.flatMap { peer in
+      try peer.zones.compactMap { zone in
+        guard let view = try replica.zoneView(zone) else { return nil }
+        let theirs = peer.digests[zone]
+        let (unsentHere, unsentThere) = (try store.unsent(zone), theirs?.unsent ?? .nothing)
+        let isComparable = theirs?.vector == view.merged && unsentHere != .pending && unsentThere != .pending
+        let outcome: VerifyReport.Comparison.Outcome =
+          if isComparable, theirs?.digest != view.digest {
+            .unequal
+          } else if unsentHere != .nothing {
+            .unsentHere
+          } else if unsentThere != .nothing {
+            .unsentThere
+          } else {
+            isComparable ? .equal : .notInTime
+          }
+        let comparison = VerifyReport.Comparison(
+          zone: zone.description, device: peer.device.description, name: devices.name(of: peer), outcome: outcome,
+          here: view.digest.hash.hexadecimal, there: theirs.map { $0.digest.hash.hexadecimal })
+        return (comparison, isComparable)
+      }
+    }
+  }
+
+  // MARK: Without a connection
+
+  /// Whether another device may still connect: an address is dialled, or the node has just started and knows others.
+  private var mayConnect: Bool {
+    guard !replica.isRevoked else { return false }
+    return addresses.wanted.contains { addresses.mayAnswer($0, replica) } || addresses.isExpectingPeers && knowsOthers
+  }
+
+  private var knowsOthers: Bool {
+    replica.account.liveDevices.contains { $0 != replica.device }
+      || replica.zoneIDs.contains { zone in
+        guard let state = replica.shareState(zone), state.permission(replica.account.id) != nil else { return false }
+        return state.owner != replica.account.id
+          || state.participants.values.contains { $0.permission != nil }
+      }
+  }
+
+  /// The reason that no device is connected, with the attempts so far.
+  private var noMember: Refusal {
+    if let revocation = NodeChecks(context: context).revocation {
+      return Refusal(code: "device.revoked", message: "\(revocation.what) \(revocation.wayOut ?? "")")
+    }
+    let tried = addresses.wanted.map { address -> String in
+      guard addresses.mayAnswer(address, replica) else {
+        return "\(address): its device has nothing in common with this one any more"
+      }
+      guard let dial = addresses.dials[address], let since = dial.triedSince else { return "\(address): not tried yet" }
+      let outcome = dial.lastError.map { printable($0) } ?? "no answer yet"
+      return "\(address), tried since \(ControlJSON.text(Date(milliseconds: since))): \(outcome)"
+    }
+    return .noMember(tried: tried, knowsOthers: knowsOthers)
   }
 }

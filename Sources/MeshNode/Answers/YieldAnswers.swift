@@ -3,6 +3,7 @@ import MeshControl
 import MeshCore
 import MeshStore
 
+/// Hands the node over to another process.
 struct YieldAnswers: NodePart {
   let context: NodeContext
 

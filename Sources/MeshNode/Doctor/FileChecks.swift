@@ -94,7 +94,7 @@ struct FileChecks: NodePart {
   }
 
   func captureChecks() throws -> [HealthCheck] {
-    var checks = try SchemaAnswers(context: context).foreignSchemas().filter(\.isKey).map { different in
+    var checks = try TableAnswers(context: context).foreignSchemas().filter(\.isKey).map { different in
       HealthCheck(
         "table", .alarm,
         "The key of \(different.table) is \(different.here) here and \(printable(different.there)) on "

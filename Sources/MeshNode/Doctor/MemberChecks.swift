@@ -89,7 +89,7 @@ struct MemberChecks: NodePart {
   /// Returns a check for each table of which devices of this account have other defaults, `CHECK`s or references. They
   /// are not merged, because nothing tells which of them is newer.
   private func rulesChecks() throws -> [HealthCheck] {
-    let own = try SchemaAnswers(context: context).foreignSchemas().filter {
+    let own = try TableAnswers(context: context).foreignSchemas().filter {
       !$0.isKey && replica.certificate(of: $0.device)?.account == replica.account.id
     }
     return Dictionary(grouping: own, by: \.table).sorted { $0.key < $1.key }.map { table, differences in

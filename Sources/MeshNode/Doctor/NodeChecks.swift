@@ -51,7 +51,7 @@ struct NodeChecks: NodePart {
   }
 
   func deviceCheck() -> HealthCheck {
-    if let revocation = Reachability(context: context).revocation { return revocation }
+    if let revocation = revocation { return revocation }
     let live = replica.account.liveDevices.count
     guard live < Limits.liveDevices else {
       return HealthCheck(
@@ -70,5 +70,21 @@ struct NodeChecks: NodePart {
         "Nothing of them is kept. Whoever sent them may only have passed them on, and the log names it. If writes of an "
         + "honest device are missing, update mesh there and here.",
       figures: replica.refusals)
+  }
+
+  /// The check that fails if the account has revoked this device, or nil if it hasn't.
+  var revocation: HealthCheck? {
+    guard replica.isRevoked else { return nil }
+    if replica.account.isUnconfirmed(replica.device) {
+      return HealthCheck(
+        "device", .alarm,
+        "The account's key was replaced, and nobody has confirmed this device since: it takes no part, and its writes "
+          + "stay here.",
+        wayOut: "On the machine with the account's key: mesh device confirm \(replica.device)")
+    }
+    return HealthCheck(
+      "device", .alarm, "The account revoked this device: it takes no further part, and its writes stay here.",
+      wayOut: "Make a new home, and join again with an invite of the account: mesh init --home DIR --database PATH "
+        + "--link -")
   }
 }

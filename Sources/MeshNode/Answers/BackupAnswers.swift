@@ -1,5 +1,4 @@
 import MeshControl
-import MeshCore
 import MeshStore
 
 /// Handles `mesh backup`.

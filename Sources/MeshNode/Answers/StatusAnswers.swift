@@ -1,4 +1,3 @@
-import Foundation
 import MeshControl
 import MeshCore
 import MeshReplication

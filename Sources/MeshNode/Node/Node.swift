@@ -53,7 +53,7 @@ actor Node {
       while await withParts({ $0.driver.holdBack(id) }), !Task.isCancelled {
         try? await Task.sleep(for: ReplicaDriver.lockLook)
       }
-      let turn = await turns.take(await withParts { $0.driver.accountInTurn(id) })
+      let turn = await turns.take(await withParts { $0.driver.noteWaiting(id) })
       let spent = await ContinuousClock().measure { await withParts { $0.driver.received(id, message) } }
       await turns.end(turn, after: spent)
     }

@@ -94,9 +94,11 @@ final class ReplicaDriver {
     return true
   }
 
-  /// Returns the account of the peer whose message waits for its turn. While a flood is handled, the hello of an unknown
-  /// one may wait longer than the time limit for its arrival.
-  func accountInTurn(_ id: LinkID) -> AccountID? {
+  /// Notes that a peer's message waits for its turn. While a flood is handled, the hello of an unknown peer may wait
+  /// longer than the time limit for its arrival.
+  ///
+  /// - Returns: The account of the peer, once it is identified.
+  func noteWaiting(_ id: LinkID) -> AccountID? {
     let account = replica.account(at: id)
     if account == nil { replica.keepWaiting(id, now: time.now) }
     return account

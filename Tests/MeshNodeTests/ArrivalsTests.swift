@@ -11,21 +11,21 @@ import Testing
     var arrivals = Arrivals()
     var now = start
     for count: UInt64 in [0, 1, 9] {
-      let isQuiet = [now, now + almost].map { arrivals.isQuiet("a", count: count, now: $0) }
+      let isQuiet = [now, now + almost].map { arrivals.look("a", count: count, now: $0) }
       #expect(isQuiet == [false, false])
       now = now + almost
     }
-    let isQuiet = arrivals.isQuiet("a", count: 9, now: now + .milliseconds(1))
+    let isQuiet = arrivals.look("a", count: 9, now: now + .milliseconds(1))
     #expect(isQuiet)
   }
 
   @Test("neither another device nor a new session makes a silent device one that sends")
   func othersDontCount() {
     var arrivals = Arrivals()
-    _ = arrivals.isQuiet("silent", count: 2, now: start)
-    _ = arrivals.isQuiet("other", count: 2, now: start)
-    let isOtherQuiet = arrivals.isQuiet("other", count: 3, now: start + almost)
-    let isQuiet = [0, 2].map { arrivals.isQuiet("silent", count: $0, now: start + Arrivals.patience) }
+    _ = arrivals.look("silent", count: 2, now: start)
+    _ = arrivals.look("other", count: 2, now: start)
+    let isOtherQuiet = arrivals.look("other", count: 3, now: start + almost)
+    let isQuiet = [0, 2].map { arrivals.look("silent", count: $0, now: start + Arrivals.patience) }
     #expect(!isOtherQuiet && isQuiet == [true, true])
   }
 }

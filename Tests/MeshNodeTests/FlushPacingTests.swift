@@ -9,7 +9,7 @@ import Testing
   private func flushes(commitsAt commits: [Int], through end: Int) -> [Int] {
     var pacing = FlushPacing()
     let start = ContinuousClock.now
-    return (0...end).filter { pacing.isDue(isChanged: commits.contains($0), at: start + .milliseconds($0)) }
+    return (0...end).filter { pacing.look(isChanged: commits.contains($0), at: start + .milliseconds($0)) }
   }
 
   @Test("a lone commit is flushed at once")

@@ -2,9 +2,10 @@ import MeshControl
 import MeshCore
 import MeshReplication
 
-// Checks of time and history: wrong clocks, and files and homes that were restored or copied.
+/// Checks of time and history: wrong clocks, and files and homes that were restored or copied.
+struct ClockChecks: NodePart {
+  let context: NodeContext
 
-extension Node {
   func clockChecks() throws -> [HealthCheck] {
     var checks = try replica.zoneIDs.flatMap { try replica.restamping.signedAhead($0, now: time.now) }
       .sorted { $0.key < $1.key }.map { author, head in signedAhead(author, head) }
@@ -14,10 +15,7 @@ extension Node {
           "clock", .alarm, "Local writes stay pending, and what others write waits behind them: \(fault).",
           wayOut: "Set the clock right where it is wrong, here or there; all goes on then."))
     }
-    guard checks.isEmpty else { return checks }
-    return [
-      HealthCheck("clock", .ok, "Nobody signed ahead of this machine's clock, and no peer's time speaks against it.")
-    ]
+    return checks.or("clock", "Nobody signed ahead of this machine's clock, and no peer's time speaks against it.")
   }
 
   private func signedAhead(_ author: Author, _ head: ChangeSetHead) -> HealthCheck {
@@ -31,24 +29,22 @@ extension Node {
     }
     return HealthCheck(
       "clock", .alarm,
-      "\(deviceName(author.device) ?? "A device") (\(author.device)) signed change sets that are \(lead) seconds ahead of this "
+      "\(devices.name(of: author.device) ?? "A device") (\(author.device)) signed change sets that are \(lead) seconds ahead of this "
         + "machine's clock: they are kept, and merged once the time has come.",
       wayOut:
         "Set the clock right where it is wrong, here or there; if this one is right, run mesh device restamp there.",
       figures: figures)
   }
 
-  /// Returns the checks of older files, copies, and change sets that were written twice under one number.
-  func historyChecks() -> [HealthCheck] {
+  /// Checks for older files, copies, and change sets that were written twice under one number.
+  func historyCheck() -> HealthCheck {
     guard !replica.notices.isEmpty else {
-      return [HealthCheck("history", .ok, "No file and no home was found restored or copied since the start.")]
+      return HealthCheck("history", .ok, "No file and no home was found restored or copied since the start.")
     }
-    return [
-      HealthCheck(
-        "history", .warning, "Since the start: \(replica.notices.joined(separator: "; ")).",
-        wayOut:
-          "Look for what was overwritten or taken back: mesh conflicts, and mesh held. If two machines run on one home, "
-          + "or on copies of it, they take each other's sessions: stop one, and invite it as a device of its own.")
-    ]
+    return HealthCheck(
+      "history", .warning, "Since the start: \(replica.notices.joined(separator: "; ")).",
+      wayOut:
+        "Look for what was overwritten or taken back: mesh conflicts, and mesh held. If two machines run on one home, "
+        + "or on copies of it, they take each other's sessions: stop one, and invite it as a device of its own.")
   }
 }

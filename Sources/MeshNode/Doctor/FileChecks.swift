@@ -3,8 +3,6 @@ import MeshControl
 import MeshCore
 import MeshStore
 
-// Checks of the file, its log and its disk.
-
 extension HealthCheck {
   /// The check of the SQLite library. It works without a home.
   static var library: HealthCheck {
@@ -35,7 +33,10 @@ extension HealthCheck {
   }
 }
 
-extension Node {
+/// Checks of the file, its log and its disk.
+struct FileChecks: NodePart {
+  let context: NodeContext
+
   func fileCheck() -> HealthCheck {
     let path = configuration.database
     if access(path, W_OK) != 0 {
@@ -46,11 +47,11 @@ extension Node {
   }
 
   /// Returns the check that fails if a program keeps the write lock. A program's ordinary commit ends meanwhile.
-  func lockCheck() async throws -> HealthCheck? {
+  nonisolated(nonsending) func lockCheck() async throws -> HealthCheck? {
     let deadline = ContinuousClock.now + Self.lockLooked
-    while let lock {
+    while let message = lock.message {
       guard ContinuousClock.now < deadline else {
-        return HealthCheck("lock", .warning, lock, wayOut: Self.wayOutOfLock)
+        return HealthCheck("lock", .warning, message, wayOut: WriteLock.wayOut)
       }
       try await Task.sleep(for: Self.look)
     }
@@ -66,7 +67,7 @@ extension Node {
   func logCheck() -> HealthCheck {
     let log = store.walStatus()
     let seconds = log.heldUpSince.map { max(0, time.milliseconds() - $0) / 1_000 } ?? 0
-    let guarded = log.isGuarded ? "guarded" : listening == nil ? "not guarded, since no daemon runs" : "not guarded now"
+    let guarded = log.isGuarded ? "guarded" : !isRunning ? "not guarded, since no daemon runs" : "not guarded now"
     var what = "The write-ahead log has \(log.bytes >> 20) MiB and is \(guarded)."
     if log.resets > 0 { what += " The node emptied it \(log.resets.counted("time", "times"))." }
     if log.foreignResets > 0 {
@@ -78,7 +79,7 @@ extension Node {
       what += " Reading from it: \(names.joined(separator: ", "))."
     }
     let state: HealthCheck.State =
-      log.bytes > log.alarm ? .alarm : seconds > Self.heldUp || listening != nil && !log.isGuarded ? .warning : .ok
+      log.bytes > log.alarm ? .alarm : seconds > Self.heldUp || isRunning && !log.isGuarded ? .warning : .ok
     return HealthCheck(
       "write-ahead-log", state, what,
       wayOut: state == .ok
@@ -93,81 +94,73 @@ extension Node {
   }
 
   func captureChecks() throws -> [HealthCheck] {
-    var checks = try foreignSchemas().filter(\.isKey).map { different in
+    var checks = try TableAnswers(context: context).foreignSchemas().filter(\.isKey).map { different in
       HealthCheck(
         "table", .alarm,
         "The key of \(different.table) is \(different.here) here and \(printable(different.there)) on "
-          + "\(deviceName(different.device) ?? ""): what are two records there can be one here, or the other way round.",
+          + "\(devices.name(of: different.device) ?? ""): what are two records there can be one here, or the other way round.",
         wayOut: "Give the table the same key on every machine, before more is written to it.")
     }
-    for fault in try store.captureFaults() {
-      switch fault {
-      case .tableMissing(let table, let fate):
-        checks.append(
-          HealthCheck(
-            "table", .alarm, "\(table) is synchronized and is not in the file: \(fate.said).",
-            wayOut: fate.wayOut(of: table)))
-      case .keyUnfit(let table):
-        checks.append(
-          HealthCheck(
-            "table", .alarm, "\(table) has no key any more that a mesh can use, and is not captured.",
-            wayOut: "Give it a single-column primary key that is NOT NULL, or mesh untrack \(table)."))
-      case .keyChanged(let table, let was):
-        checks.append(
-          HealthCheck(
-            "table", .alarm,
-            "The key of \(table) is not what it was when the table joined the mesh (\(was)): nothing is captured or shown.",
-            wayOut: "Give it its key again. For another key make a table of another name, copy the rows, and mesh "
-              + "track that on every machine; then mesh untrack \(table)."))
-      case .triggers(let table):
-        checks.append(
-          HealthCheck(
-            "triggers", .alarm, "Triggers of \(table) are missing or altered: writes to it are not captured.",
-            wayOut: "A running node makes them anew and compares the table with what it knows: mesh serve."))
-      case .silenced:
-        checks.append(
-          HealthCheck(
-            "silence", .alarm, "Some program has committed the mark that silences capture.",
-            wayOut: "A running node takes it back and compares the tables with what it knows: mesh serve."))
-      }
+    checks += try store.captureFaults().map(check)
+    checks += try store.trackingFaults().map { fault in
+      HealthCheck(
+        "table", .warning, "A synchronized table has changed since it was tracked. \(fault)",
+        wayOut: "What a table refuses of others' rows is held, and mesh held lists it.")
     }
-    for fault in try store.trackingFaults() {
-      checks.append(
-        HealthCheck(
-          "table", .warning, "A synchronized table has changed since it was tracked. \(fault)",
-          wayOut: "What a table refuses of others' rows is held, and mesh held lists it."))
+    return (checks + (try repairChecks())).or("capture", "Every synchronized table is captured.")
+  }
+
+  private func check(_ fault: Store.CaptureFault) -> HealthCheck {
+    switch fault {
+    case .tableMissing(let table, let fate):
+      HealthCheck(
+        "table", .alarm, "\(table) is synchronized and is not in the file: \(fate.said).",
+        wayOut: fate.wayOut(of: table))
+    case .keyUnfit(let table):
+      HealthCheck(
+        "table", .alarm, "\(table) has no key any more that a mesh can use, and is not captured.",
+        wayOut: "Give it a single-column primary key that is NOT NULL, or mesh untrack \(table).")
+    case .keyChanged(let table, let was):
+      HealthCheck(
+        "table", .alarm,
+        "The key of \(table) is not what it was when the table joined the mesh (\(was)): nothing is captured or shown.",
+        wayOut: "Give it its key again. For another key make a table of another name, copy the rows, and mesh "
+          + "track that on every machine; then mesh untrack \(table).")
+    case .triggers(let table):
+      HealthCheck(
+        "triggers", .alarm, "Triggers of \(table) are missing or altered: writes to it are not captured.",
+        wayOut: "A running node makes them anew and compares the table with what it knows: mesh serve.")
+    case .silenced:
+      HealthCheck(
+        "silence", .alarm, "Some program has committed the mark that silences capture.",
+        wayOut: "A running node takes it back and compares the tables with what it knows: mesh serve.")
     }
-    checks += try repairChecks()
-    if checks.isEmpty { checks.append(HealthCheck("capture", .ok, "Every synchronized table is captured.")) }
-    return checks
   }
 
   private func repairChecks() throws -> [HealthCheck] {
+    let repairs = store.repairs
     var checks: [HealthCheck] = []
-    if store.repairs.silences > 0 {
+    if repairs.silences > 0 {
       checks.append(
         HealthCheck(
           "silence", .warning,
-          "The mark that silences capture was committed \(store.repairs.silences.counted("time", "times")) since the start; it was taken back, "
-            + "and the tables were compared.",
-          wayOut: "Find the program that writes to mesh_state, and mend it.", figures: ["times": store.repairs.silences]
-        ))
+          "The mark that silences capture was committed \(repairs.silences.counted("time", "times")) since the start; it was "
+            + "taken back, and the tables were compared.",
+          wayOut: "Find the program that writes to mesh_state, and mend it.", figures: ["times": repairs.silences]))
     }
-    for (table, times) in store.repairs.triggers.sorted(by: { $0.key < $1.key }) {
-      checks.append(
-        HealthCheck(
-          "triggers", .warning,
-          "Triggers of \(table) were missing or altered \(times.counted("time", "times")) since the start; they were made anew, and the table "
-            + "was compared.",
-          wayOut: "Programs that change the schema need not touch triggers named mesh_capture_….",
-          figures: ["times": times]))
+    checks += repairs.triggers.sorted(by: { $0.key < $1.key }).map { table, times in
+      HealthCheck(
+        "triggers", .warning,
+        "Triggers of \(table) were missing or altered \(times.counted("time", "times")) since the start; they were made "
+          + "anew, and the table was compared.",
+        wayOut: "Programs that change the schema need not touch triggers named mesh_capture_….",
+        figures: ["times": times])
     }
-    for (trigger, table) in try store.intrudingTriggers().sorted(by: { $0.key < $1.key }) {
-      checks.append(
-        HealthCheck(
-          "app-trigger", .warning,
-          "The trigger \(trigger) writes to \(table) while rows of other machines are merged; what it wrote was taken back.",
-          wayOut: "Give it the guard: WHEN (SELECT applying FROM mesh_state WHERE id = 1) IS NOT 1"))
+    checks += try store.intrudingTriggers().sorted(by: { $0.key < $1.key }).map { trigger, table in
+      HealthCheck(
+        "app-trigger", .warning,
+        "The trigger \(trigger) writes to \(table) while rows of other machines are merged; what it wrote was taken back.",
+        wayOut: "Give it the guard: WHEN (SELECT applying FROM mesh_state WHERE id = 1) IS NOT 1")
     }
     return checks
   }

@@ -6,6 +6,13 @@ extension Int {
   package func counted(_ one: String, _ many: String) -> String { "\(self) \(self == 1 ? one : many)" }
 }
 
+extension [HealthCheck] {
+  /// Returns the checks, or the one that says that all is well if there are none.
+  func or(_ name: String, _ what: String, figures: [String: Int] = [:]) -> [HealthCheck] {
+    isEmpty ? [HealthCheck(name, .ok, what, figures: figures)] : self
+  }
+}
+
 extension DoctorReport {
   /// Creates the report for a node that doesn't open or answer. The reason is the only known fact, and it includes the
   /// advice.

@@ -3,18 +3,41 @@ import MeshCore
 import MeshReplication
 import MeshStore
 
-// Checks of changes and tables that other devices have and this machine doesn't, or the other way round.
+/// Checks of the other devices, and of changes and tables that they have and this machine doesn't, or the other way
+/// round.
+struct MemberChecks: NodePart {
+  let context: NodeContext
 
-extension Node {
+  func peerChecks() throws -> [HealthCheck] {
+    // A revoked device is admitted nowhere, and its own check says so.
+    guard isRunning, !replica.isRevoked else { return [] }
+    let failing = addresses.dials.filter { address, dial in addresses.wanted.contains(address) && dial.device == nil }
+    let checks = failing.sorted { $0.key.description < $1.key.description }.compactMap { address, dial in
+      dial.lastError.map { error in
+        HealthCheck(
+          "peer", .warning,
+          dial.hasAnswered
+            ? "\(address) answers, and no session came about since the start: \(printable(error))"
+            : "\(address) was never reached since the start: \(printable(error))",
+          wayOut:
+            "Check that a daemon runs there and that the network lets this machine through; or remove the address "
+            + "from \(configuration.peers.contains(address) ? "peers in config.toml" : home.path(of: .peers)) and restart it."
+        )
+      }
+    }
+    let connected = replica.peerViews.count
+    return checks.or(
+      "peer", "\(connected.counted("device is", "devices are")) connected.", figures: ["connected": connected])
+  }
+
   /// Returns the checks of devices that are not connected while changes wait for them. Connected devices get these
   /// changes now.
   func memberChecks() throws -> [HealthCheck] {
-    guard listening != nil else { return [] }
-    let waiting = try peerReports().filter { !$0.connected && $0.device != nil && $0.behind.there > 0 }
-    guard !waiting.isEmpty else {
-      return [HealthCheck("members", .ok, "No device lacks changes of this machine while it is not connected.")]
+    guard isRunning else { return [] }
+    let waiting = try PeerAnswers(context: context).peers().filter {
+      !$0.connected && $0.device != nil && $0.behind.there > 0
     }
-    return waiting.map { peer in
+    let checks = waiting.map { peer in
       let name = peer.name ?? ""
       let who = name.isEmpty ? peer.device ?? "" : name
       let count = peer.behind.there
@@ -27,18 +50,18 @@ extension Node {
           + "take it out: mesh device revoke, or mesh share remove for another account.",
         figures: ["changeSets": count])
     }
+    return checks.or("members", "No device lacks changes of this machine while it is not connected.")
   }
 
   /// Returns the checks of tables and columns that other devices have and that this file doesn't have, doesn't
   /// synchronize, or has in another form.
   func schemaChecks() throws -> [HealthCheck] {
-    let checks = try missingChecks() + rulesChecks()
-    guard checks.isEmpty else { return checks }
-    return [HealthCheck("schema", .ok, "This file has every table and column that other devices synchronize.")]
+    try (missingChecks() + rulesChecks()).or(
+      "schema", "This file has every table and column that other devices synchronize.")
   }
 
   private func missingChecks() throws -> [HealthCheck] {
-    try store.missingSchema(trusts: isTrusted).map { one in
+    try store.missingSchema(trusts: devices.isTrusted).map { one in
       let isUntracked = one.exists && one.columns.isEmpty
       let what: String
       if isUntracked {
@@ -66,11 +89,11 @@ extension Node {
   /// Returns a check for each table of which devices of this account have other defaults, `CHECK`s or references. They
   /// are not merged, because nothing tells which of them is newer.
   private func rulesChecks() throws -> [HealthCheck] {
-    let own = try foreignSchemas().filter {
+    let own = try TableAnswers(context: context).foreignSchemas().filter {
       !$0.isKey && replica.certificate(of: $0.device)?.account == replica.account.id
     }
     return Dictionary(grouping: own, by: \.table).sorted { $0.key < $1.key }.map { table, differences in
-      let names = Set(differences.map { deviceName($0.device) ?? $0.device.description }).sorted()
+      let names = Set(differences.map { devices.name(of: $0.device) ?? $0.device.description }).sorted()
       return HealthCheck(
         "schema", .warning,
         "\(printable(table)) has other defaults, CHECKs, indexes or references on \(names.joined(separator: ", ")): "
@@ -81,21 +104,17 @@ extension Node {
 
   /// Returns the parts of other devices' tables that mesh doesn't carry over.
   func leftOutChecks() throws -> [HealthCheck] {
-    try store.leftOut(trusts: isTrusted).map { HealthCheck("schema", .ok, "Not carried over: \($0).") }
+    try store.leftOut(trusts: devices.isTrusted).map { HealthCheck("schema", .ok, "Not carried over: \($0).") }
   }
 
   /// Returns the shares that have ended for this account, with the reason. A share that ended while this node ran is a
   /// warning.
   func endedShareChecks() -> [HealthCheck] {
-    endedShares.map { share in
+    ShareAnswers(context: context).ended.map { share in
       HealthCheck(
-        "share", endedBefore.contains(share.zone) ? .ok : .warning,
+        "share", context.endedBefore.contains(share.zone) ? .ok : .warning,
         "A share is over: \(share.reason). Its rows are not here any more, unless you kept a copy.",
         wayOut: "mesh share show \(share.zone) has the facts. Ask its owner for an invite to come back.")
     }
-  }
-
-  var endedShares: [(zone: ZoneID, reason: String)] {
-    replica.zoneIDs.compactMap { zone in replica.reasonOutside(zone).map { (zone, printable($0)) } }
   }
 }

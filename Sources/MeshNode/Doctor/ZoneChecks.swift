@@ -4,35 +4,27 @@ import MeshCore
 import MeshReplication
 import MeshStore
 
-// Checks of pending, held and waiting changes, and of whether zones are equal to those of their members.
+/// Checks of pending, held and waiting changes, and of whether zones are equal to those of their members.
+struct ZoneChecks: NodePart {
+  let context: NodeContext
 
-extension Node {
   /// The milliseconds after which a captured row that isn't flushed is reported. A flush takes milliseconds to seconds.
   private static let pendingTooLong: Int64 = 60_000
 
-  func pendingChecks() throws -> [HealthCheck] {
+  func pendingCheck() throws -> HealthCheck {
     let count = try store.pendingCount()
-    guard count > 0, listening != nil, let oldest = try store.oldestPending() else {
-      return [
-        HealthCheck(
-          "pending", .ok, "\(count.counted("row is", "rows are")) captured and not flushed.",
-          figures: ["rows": count])
-      ]
+    let rows = count.counted("row is", "rows are")
+    guard count > 0, isRunning, let oldest = try store.oldestPending() else {
+      return HealthCheck("pending", .ok, "\(rows) captured and not flushed.", figures: ["rows": count])
     }
     let age = time.milliseconds() - oldest
     guard age > Self.pendingTooLong else {
-      return [
-        HealthCheck(
-          "pending", .ok, "\(count.counted("row is", "rows are")) being flushed.", figures: ["rows": count])
-      ]
+      return HealthCheck("pending", .ok, "\(rows) being flushed.", figures: ["rows": count])
     }
-    return [
-      HealthCheck(
-        "pending", .alarm,
-        "\(count.counted("row is", "rows are")) captured and not flushed, the oldest since \(age / 1_000) s.",
-        wayOut: "The other checks say what keeps them: work, zone, clock.",
-        figures: ["rows": count, "seconds": Int(clamping: age / 1_000)])
-    ]
+    return HealthCheck(
+      "pending", .alarm, "\(rows) captured and not flushed, the oldest since \(age / 1_000) s.",
+      wayOut: "The other checks say what keeps them: work, zone, clock.",
+      figures: ["rows": count, "seconds": Int(clamping: age / 1_000)])
   }
 
   func zoneChecks() throws -> [HealthCheck] {
@@ -40,7 +32,7 @@ extension Node {
       guard replica.reasonOutside(id) == nil, let view = try replica.zoneView(id) else { return [] }
       var checks = waitingChecks(view)
       // A key that can't be stored is missing for that reason, and the check of the node's work names it.
-      if let reason = view.cannotWrite, !replica.isRevoked, !(view.lacksKey && fault != nil) {
+      if let reason = view.cannotWrite, !replica.isRevoked, !(view.lacksKey && driver.fault != nil) {
         checks.append(
           HealthCheck(
             "zone", .alarm,
@@ -70,7 +62,7 @@ extension Node {
   private func zoneName(_ view: Replica.ZoneView) -> String { "zone \(printable(view.title)) (\(view.id))" }
 
   private func convergence(_ view: Replica.ZoneView) -> String {
-    var times = converged[view.id] ?? [:]
+    var times = driver.equality.converged[view.id] ?? [:]
     // The results that `mesh verify` found since the last check.
     for peer in replica.peerViews {
       guard let theirs = peer.digests[view.id], theirs.vector == view.merged, theirs.digest == view.digest,
@@ -79,10 +71,10 @@ extension Node {
       times[peer.device] = time.milliseconds()
     }
     guard !times.isEmpty else {
-      return "\(zoneName(view)): not compared with another device \(listening == nil ? "while no daemon runs" : "yet")."
+      return "\(zoneName(view)): not compared with another device \(!isRunning ? "while no daemon runs" : "yet")."
     }
     let each = times.sorted { $0.value > $1.value }.map { device, time in
-      "\(deviceName(device) ?? device.description) at \(ControlJSON.text(Self.date(time)))"
+      "\(devices.name(of: device) ?? device.description) at \(ControlJSON.text(Date(milliseconds: time)))"
     }
     return "\(zoneName(view)): had the same as \(each.joined(separator: ", "))."
   }
@@ -121,7 +113,7 @@ extension Node {
   private var malformedAuthors: String {
     let found = (try? store.status().malformed) ?? [:]
     return found.sorted { $0.key < $1.key }.prefix(Self.heldNamed).map { author, reason in
-      " \(deviceName(author.device) ?? "A device") (\(author.device)): \(printable(reason))."
+      " \(devices.name(of: author.device) ?? "A device") (\(author.device)): \(printable(reason))."
     }.joined()
   }
 
@@ -129,7 +121,7 @@ extension Node {
     let counts = try store.status().held
     guard !counts.isEmpty else { return [HealthCheck("held", .ok, "Every live record is in its table.")] }
     let records = Dictionary(grouping: try store.heldRecords(limit: Self.heldLooked), by: \.reason)
-    let ways = try WaysOut(store, trusts: isTrusted)
+    let ways = try WaysOut(store, trusts: devices.isTrusted)
     return counts.sorted { $0.key.rawValue < $1.key.rawValue }.map { reason, count in
       let named = (records[reason] ?? []).prefix(Self.heldNamed).map { "\($0.table) \(ReportedValue($0.key))" }
       let what =
@@ -149,18 +141,8 @@ extension Node {
 
   /// Returns the checks of BLOBs that this node downloads and that can't be stored, or that no connected device has.
   func assetChecks() throws -> [HealthCheck] {
-    let fetching = try fetchingAssets()
-    guard !fetching.stuck.isEmpty else {
-      return [
-        HealthCheck(
-          "assets", .ok,
-          fetching.assets == 0
-            ? "Every BLOB that is fetched is in its row."
-            : "\(fetching.assets.counted("BLOB is", "BLOBs are")) on their way: mesh asset list shows them.",
-          figures: ["coming": fetching.assets])
-      ]
-    }
-    return fetching.stuck.map { stuck in
+    let fetching = try AssetAnswers(context: context).fetching()
+    let checks = fetching.stuck.map { stuck in
       let isAbsent = stuck.state == .absent
       return HealthCheck(
         "assets", isAbsent && replica.peerViews.isEmpty ? .ok : .warning,
@@ -170,12 +152,18 @@ extension Node {
           : "Mend what the message names; it is tried again by itself. mesh asset list names the rows.",
         figures: [stuck.state.rawValue: stuck.assets, "bytes": stuck.size])
     }
+    return checks.or(
+      "assets",
+      fetching.assets == 0
+        ? "Every BLOB that is fetched is in its row."
+        : "\(fetching.assets.counted("BLOB is", "BLOBs are")) on their way: mesh asset list shows them.",
+      figures: ["coming": fetching.assets])
   }
 
   /// Returns the writes that shares rejected. They are not a fault of this node, and stay until they are restored or
   /// discarded.
   func receiptChecks() throws -> [HealthCheck] {
-    try receipts().sorted { $0.key < $1.key }.map { share, count in
+    try ShareAnswers(context: context).receiptCounts().sorted { $0.key < $1.key }.map { share, count in
       HealthCheck(
         "receipt", .ok,
         "Writes made here that the share \(share) did not take: \(count). mesh share receipt \(share) shows them.",
@@ -189,41 +177,13 @@ extension Node {
 
   /// Returns the checks of equal vectors with unequal digests, found twice in a row with one member.
   func digestChecks() -> [HealthCheck] {
-    guard !digestAlarms.isEmpty else {
-      return [HealthCheck("digest", .ok, "No member was found to have other rows at the same vector.")]
-    }
-    return digestAlarms.sorted { $0.zone < $1.zone }.map { alarm in
+    let checks = driver.equality.alarms.sorted { $0.zone < $1.zone }.map { alarm in
       HealthCheck(
         "digest", .alarm,
-        "This node and \(deviceName(alarm.device) ?? alarm.device.description) have merged the same change sets of zone "
+        "This node and \(devices.name(of: alarm.device) ?? alarm.device.description) have merged the same change sets of zone "
           + "\(alarm.zone) and have not the same records.",
         wayOut: "Run mesh verify on both; then compare the tables, and write what is right again on one of them.")
     }
-  }
-
-  func peerChecks() throws -> [HealthCheck] {
-    // A revoked device is admitted nowhere, and its own check says so.
-    guard listening != nil, !replica.isRevoked else { return [] }
-    let failing = dials.filter { address, dial in wantedPeers.contains(address) && dial.device == nil }
-    let checks = failing.sorted { $0.key.description < $1.key.description }.compactMap { address, dial in
-      dial.lastError.map { error in
-        HealthCheck(
-          "peer", .warning,
-          dial.hasAnswered
-            ? "\(address) answers, and no session came about since the start: \(printable(error))"
-            : "\(address) was never reached since the start: \(printable(error))",
-          wayOut:
-            "Check that a daemon runs there and that the network lets this machine through; or remove the address "
-            + "from \(configuration.peers.contains(address) ? "peers in config.toml" : home.path(of: .peers)) and restart it."
-        )
-      }
-    }
-    guard checks.isEmpty else { return checks }
-    let connected = replica.peerViews.count
-    return [
-      HealthCheck(
-        "peer", .ok, "\(connected.counted("device is", "devices are")) connected.",
-        figures: ["connected": connected])
-    ]
+    return checks.or("digest", "No member was found to have other rows at the same vector.")
   }
 }

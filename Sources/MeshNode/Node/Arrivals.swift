@@ -8,11 +8,12 @@ struct Arrivals {
 
   private var last: [String: (count: UInt64, at: ContinuousClock.Instant)] = [:]
 
-  /// Returns whether a device has sent nothing for a while. Call it for each device at each look.
+  /// Notes what a device has sent at this look.
   ///
   /// - Parameter count: The number of change sets that the device has sent in its session. A new session begins at zero,
   ///   which is no arrival.
-  mutating func isQuiet(_ device: String, count: UInt64, now: ContinuousClock.Instant) -> Bool {
+  /// - Returns: True if it has sent nothing for a while.
+  mutating func look(_ device: String, count: UInt64, now: ContinuousClock.Instant) -> Bool {
     guard let known = last[device], count <= known.count else {
       last[device] = (count, now)
       return false

@@ -1,5 +1,6 @@
 @preconcurrency import Dispatch
 import Glibc
+import MeshStore
 
 /// Notices commits of other connections. The kernel's event on the WAL comes just before the commit is visible, so an
 /// event starts a few checks with growing gaps. A slow poll covers missed events.
@@ -8,14 +9,14 @@ struct DatabaseWatcher: Sendable {
 
   func run() async {
     while !Task.isCancelled {
-      let opening = await node.openings
-      let looks = WriteEvents.looks(at: await node.databasePlace)
+      let opening = await node.withParts { $0.database.openings }
+      let looks = WriteEvents.looks(at: await node.withParts { $0.database.store.place })
       // The watch lasts until the database is opened again, because its path may then be another.
       await withTaskGroup(of: Void.self) { group in
         group.addTask { await pollSlowly(opening) }
         group.addTask {
           for await _ in looks {
-            guard await isLookedAt(opening) else { return }
+            guard await look(opening) else { return }
           }
         }
       }
@@ -23,13 +24,15 @@ struct DatabaseWatcher: Sendable {
   }
 
   private func pollSlowly(_ opening: Int) async {
-    while !Task.isCancelled, await isLookedAt(opening) { await Beat.wait() }
+    while !Task.isCancelled, await look(opening) { await Beat.wait() }
   }
 
   /// Checks the database. Returns false once it was opened again.
-  private func isLookedAt(_ opening: Int) async -> Bool {
-    await node.lookAtDatabase()
-    return await node.openings == opening
+  private func look(_ opening: Int) async -> Bool {
+    await node.withParts {
+      $0.driver.lookAtDatabase()
+      return $0.database.openings == opening
+    }
   }
 }
 

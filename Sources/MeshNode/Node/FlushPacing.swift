@@ -13,14 +13,14 @@ struct FlushPacing {
   /// The time at which the oldest unflushed commit was noticed.
   private var waitingSince: ContinuousClock.Instant?
 
-  /// Returns whether to flush. Call it at each check of the database.
+  /// Notes a look at the database, and decides whether to flush.
   ///
   /// - Parameters:
   ///   - isChanged: True if another program has committed since the last check.
   ///   - now: The current time.
   /// - Returns: True if the pending rows are to be flushed now. In a burst, this is right after a commit if possible,
   ///   because the next commit is then furthest away.
-  mutating func isDue(isChanged: Bool, at now: ContinuousClock.Instant) -> Bool {
+  mutating func look(isChanged: Bool, at now: ContinuousClock.Instant) -> Bool {
     let quiet = last.map { now - $0 } ?? .seconds(1)
     if isChanged { last = now }
     guard let since = waitingSince ?? (isChanged ? now : nil) else { return false }

@@ -72,7 +72,11 @@ struct NodeCreation {
       try home.write(.accountState, account.encoded)
     }
     let node = try Node(home: home, configuration: configuration(), network: network, logger: Self.silent)
-    try await node.createPrivateZone(title: options.accountName)
+    try await node.withParts { parts in
+      let replica = parts.database.replica
+      try replica.administration.createPrivateZone(title: options.accountName, now: parts.time.now)
+      try parts.accountFile.save(replica.account)
+    }
     try home.write(configuration())
     return try await report(node, joined: false)
   }
@@ -121,8 +125,8 @@ struct NodeCreation {
   /// the schema adopted afterwards.
   private func adopt(_ node: Node) async throws -> SchemaReport {
     do {
-      let report = try await node.schema(apply: true)
-      _ = try await node.wait(WaitRequest(here: true))
+      let report = try await node.perform(ApplySchemaRequest())
+      _ = try await node.perform(WaitRequest(here: true))
       return report
     } catch let error as any Refusing {
       throw Refusal(
@@ -188,7 +192,7 @@ struct NodeCreation {
       group.addTask { _ = await node.serve(connection, dialled: address) }
       group.addTask {
         let deadline = ContinuousClock.now + Self.catchUpLimit
-        while await !node.hasWhatJoiningNeeds {
+        while await !node.withParts({ $0.database.replica.isReady }) {
           guard ContinuousClock.now < deadline, connection.closeReason == nil else {
             throw Refusal(
               code: "link.incomplete",
@@ -210,8 +214,10 @@ struct NodeCreation {
   private func report(
     _ node: Node, joined: Bool, adopted: SchemaReport? = nil, peers: [HostPort] = []
   ) async throws -> InitReport {
-    let account = try await node.accountShow()
-    let namesakes = await node.namesakes
+    let account = try await node.perform(AccountRequest())
+    let namesakes = await node.withParts { parts in
+      Devices(parts.database.replica).namesakes(of: parts.database.replica.device)
+    }
     await node.close()
     return InitReport(
       home: home.path, account: account.account, accountName: account.name, device: account.device,
@@ -219,16 +225,4 @@ struct NodeCreation {
       adopted: adopted?.missing.filter { $0.refusal == nil }.map(\.table) ?? [], leftOut: adopted?.leftOut ?? [],
       peers: peers.map(\.description), namesakes: namesakes.map(\.description))
   }
-}
-
-extension Node {
-  func createPrivateZone(title: String) throws {
-    try replica.administration.createPrivateZone(title: title, now: time.now)
-    try home.write(.accountState, replica.account.encoded)
-  }
-
-  var hasWhatJoiningNeeds: Bool { replica.isReady }
-
-  /// The devices with the same name as this one.
-  fileprivate var namesakes: [DeviceID] { namesakes(of: replica.device) }
 }

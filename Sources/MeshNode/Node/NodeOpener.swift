@@ -59,28 +59,3 @@ extension ServeOptions {
     return configuration
   }
 }
-
-extension Node {
-  /// Sets how many bytes of overwritten BLOBs are kept, according to `config.toml`.
-  func keepOverwrittenBlobs() {
-    do {
-      try store.keepOverwrittenBlobs(upTo: configuration.keptBlobs)
-    } catch {
-      logger.warning("keep-blobs takes effect when the daemon is started again: \(error)")
-    }
-  }
-
-  /// Applies a new configuration. Peers and the advertised address take effect immediately. Another database or
-  /// listening address needs a restart.
-  func reload(_ new: Configuration) {
-    if new.database != configuration.database || new.listen != configuration.listen {
-      logger.warning("database and listen take effect when the daemon is started again")
-    }
-    configuration.peers = new.peers
-    configuration.advertise = new.advertise
-    configuration.keepsCopies = new.keepsCopies
-    configuration.keptBlobs = new.keptBlobs
-    replica.keepsCopies = new.keepsCopies
-    keepOverwrittenBlobs()
-  }
-}

@@ -17,7 +17,7 @@ struct NodeService: Service {
   private static let farewell = Duration.seconds(1)
 
   func run() async throws {
-    try await node.beginGuard()
+    try await node.withParts { try $0.database.beginGuard() }
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await listener.run { _ = await node.serve($0, dialled: nil) } }
       group.addTask { await node.runWork() }
@@ -28,7 +28,7 @@ struct NodeService: Service {
       group.addTask { await Dialler(node: node).run() }
       group.addTask {
         try? await gracefulShutdown()
-        await node.stop()
+        await node.withParts { $0.driver.stop() }
         try? await node.waitForLinks(atMost: Self.farewell)
         throw CancellationError()
       }
@@ -56,7 +56,7 @@ struct NodeService: Service {
       do {
         quiet = try node.currentGuard.look() ? 0 : quiet + 1
       } catch {
-        await node.report(error)
+        await node.withParts { $0.driver.report(error) }
       }
       if quiet > Self.quietLooks { await Beat.wait() } else { try? await Task.sleep(for: Self.guardInterval) }
     }
@@ -64,30 +64,14 @@ struct NodeService: Service {
 
   private func lookAtEquality() async {
     while !Task.isCancelled {
-      await node.lookAtEquality()
-      try? await Task.sleep(for: Node.equalityInterval)
+      await node.withParts { $0.driver.compareWithMembers() }
+      try? await Task.sleep(for: EqualityWatch.interval)
     }
   }
 
   private func runTicks() async {
     while !Task.isCancelled {
-      if await node.tick() { try? await Task.sleep(for: Self.tick) } else { await Beat.wait() }
+      if await node.withParts({ $0.driver.tick() }) { try? await Task.sleep(for: Self.tick) } else { await Beat.wait() }
     }
-  }
-}
-
-extension Node {
-  func listen(_ address: HostPort) async throws -> Listener {
-    let listener = try await transport.listen(host: address.host, port: Int(address.port))
-    listening = HostPort(host: listener.host, port: UInt16(clamping: listener.port))
-    expectPeers()
-    logger.info("listening on \(listener.address)")
-    return listener
-  }
-
-  /// Waits until every session is closed, or the time is over.
-  func waitForLinks(atMost limit: Duration) async throws {
-    let deadline = ContinuousClock.now + limit
-    while hasLinks, ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(10)) }
   }
 }

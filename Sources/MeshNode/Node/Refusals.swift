@@ -5,6 +5,22 @@ public import MeshReplication
 public import MeshStore
 public import MeshTransport
 
+extension Error {
+  /// The message for the person who operates the node.
+  var userMessage: String { (self as? any Refusing)?.refusal.message ?? "\(self)" }
+}
+
+extension Refusal {
+  /// The refusal of a verb that comes after the flush of rows that can't be signed.
+  ///
+  /// - Parameter obstacle: The reason that the verb needs the flush.
+  static func rowsPending(_ obstacle: String) -> Refusal {
+    Refusal(
+      code: "rows.pending",
+      message: "Rows are pending that can't be signed now, and \(obstacle). See mesh status for the reason.")
+  }
+}
+
 // The errors of the lower modules for the user of a command: a stable code, and the module's own message.
 
 extension StoreError: Refusing {

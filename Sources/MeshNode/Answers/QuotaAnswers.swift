@@ -4,7 +4,9 @@ import MeshReplication
 import MeshStore
 
 /// Reports which accounts use the storage of others, and how to free it.
-extension Node {
+struct QuotaAnswers: NodePart {
+  let context: NodeContext
+
   /// The use of a bound in percent from which it is reported.
   private static let told = 50
 
@@ -50,7 +52,7 @@ extension Node {
     _ what: QuotaReport.What, _ used: Int, of limit: Int, _ account: AccountID, _ zone: ZoneID?
   ) -> QuotaReport {
     let state = replica.accountState(account)
-    let name = try? store.accountNames()[account] ?? state?.liveDevices.first.flatMap(deviceName)
+    let name = try? store.accountNames()[account] ?? state?.liveDevices.first.flatMap(devices.name(of:))
     return QuotaReport(
       account: account.description, accountName: name, share: zone?.description, shareName: zone.map(replica.title),
       what: what,
@@ -74,12 +76,8 @@ extension Node {
     return "If it does that on purpose, leave its shares, which frees all of it: \(verbs.joined(separator: "; "))"
   }
 
-  func quotaChecks() throws -> [HealthCheck] {
-    let quotas = try quotas()
-    guard !quotas.isEmpty else {
-      return [HealthCheck("quota", .ok, "No account fills half of what others keep for it.")]
-    }
-    return quotas.map { quota in
+  func checks() throws -> [HealthCheck] {
+    try quotas().map { quota in
       let name = quota.accountName.map { "\(printable($0)) (\(quota.account))" } ?? quota.account
       let share = quota.share.map { "share \(printable(quota.shareName ?? "")) (\($0))" } ?? "all shares"
       return HealthCheck(
@@ -88,6 +86,6 @@ extension Node {
           + "\(quota.what == .policies ? "further ones don't count" : "its own writes are refused, and nobody else\'s").",
         wayOut: wayToFree(quota),
         figures: ["used": quota.used, "limit": quota.limit])
-    }
+    }.or("quota", "No account fills half of what others keep for it.")
   }
 }

@@ -1,32 +1,12 @@
 import Foundation
-import Logging
 import MeshControl
 import MeshCore
 import MeshReplication
 import MeshStore
 
-/// The number of values of this machine's own copy that lost against other devices, as the log has reported.
-struct ImportNotice {
-  /// The newest conflict at the time of the last count.
-  var newest: Int64 = 0
-  var said = 0
-}
-
-extension Node {
-  /// Reports how much of an older copy of the tables the other devices have changed, after a device joined with it.
-  func noteLostImports() throws {
-    let newest = try store.newestConflict()
-    guard newest > importNotice.newest else { return }
-    importNotice.newest = newest
-    let count = try store.lostImports(of: replica.device)
-    guard count > importNotice.said else { return }
-    importNotice.said = count
-    logger.notice(
-      """
-      \(count.counted("value", "values")) that this file had before its tables or columns were tracked \
-      \(count == 1 ? "differs" : "differ") from the mesh's, which the tables have now. mesh conflicts lists them, and mesh restore --conflict puts one back.
-      """)
-  }
+/// Lists the values that lost against others, and restores values that were overwritten, lost or deleted.
+struct ConflictAnswers: NodePart {
+  let context: NodeContext
 
   func conflicts(_ request: ConflictsRequest) throws -> ConflictsReport {
     let page = try store.conflicts(
@@ -50,9 +30,9 @@ extension Node {
 
   /// Returns a device of any account by its id or its name, among the devices in conflicts.
   private func conflictDevice(_ text: String) throws -> DeviceID {
-    let devices = try store.conflictDevices()
-    if let device = try DeviceID.named(text, among: devices) { return device }
-    let named = devices.filter { deviceName($0) == text }
+    let all = try store.conflictDevices()
+    if let device = try DeviceID.named(text, among: all) { return device }
+    let named = all.filter { devices.name(of: $0) == text }
     if let only = named.first, named.count == 1 { return only }
     throw Refusal(
       code: "device.unknown",
@@ -66,8 +46,9 @@ extension Node {
     ) -> ConflictReport.Side {
       ConflictReport.Side(
         value: ReportedValue(value), deleted: isDelete, device: stamp.author.device.description,
-        deviceName: deviceName(stamp.author.device),
-        written: stamp.time == .zero ? nil : Self.date(stamp.time.noted.milliseconds), imported: stamp.time.isImport,
+        deviceName: devices.name(of: stamp.author.device),
+        written: stamp.time == .zero ? nil : Date(milliseconds: stamp.time.noted.milliseconds),
+        imported: stamp.time.isImport,
         bytesHere: hasBytes)
     }
     return ConflictReport(
@@ -76,6 +57,38 @@ extension Node {
       winner: side(conflict.winnerValue, conflict.winner, isDelete: conflict.isWinnerDelete),
       loser: side(
         conflict.loserValue, conflict.loser, isDelete: conflict.column == nil, hasBytes: conflict.hasBytes),
-      found: Self.date(conflict.found))
+      found: Date(milliseconds: conflict.found))
+  }
+
+  // MARK: Restoring
+
+  func restore(_ request: RestoreRequest) throws -> RestoreReport {
+    let restored = try restored(request)
+    replica.databaseChanged()
+    return RestoreReport(
+      table: restored.table, key: ReportedValue(restored.key), deleted: restored.values == nil,
+      values: (restored.values ?? [:]).mapValues { ReportedValue($0) }, lacking: restored.lacking, gone: restored.gone,
+      waitsFor: restored.waitsFor.map(HoldReport.Awaited.init), descendants: restored.descendants)
+  }
+
+  private func restored(_ request: RestoreRequest) throws -> RestoredRecord {
+    if let conflict = request.conflict { return try store.restore(.conflict(conflict)) { replica.reader($0) } }
+    guard let table = request.table, let key = request.key else {
+      throw Refusal(
+        code: "restore.what", message: "Say what is to be restored: a table and a key, or a conflict.", exit: .usage)
+    }
+    // A text may stand for several keys. The first that exists counts.
+    var unknown = RestoreError.unknownRecord(table: printable(table))
+    for key in try store.keys(written: key, table: table) {
+      do {
+        let wanted = Restoration.record(
+          table: table, key: key, columns: request.columns ?? [], descendants: request.descendants ?? false)
+        return try store.restore(wanted) { replica.reader($0) }
+      } catch let error as RestoreError {
+        guard case .unknownRecord = error else { throw error }
+        unknown = error
+      }
+    }
+    throw unknown
   }
 }

@@ -5,12 +5,14 @@ import MeshReplication
 import MeshStore
 
 /// Explains the values of a record.
-extension Node {
+struct RecordAnswers: NodePart {
+  let context: NodeContext
+
   func explain(_ request: RecordRequest) throws -> RecordReport {
     for key in try store.keys(written: request.key, table: request.table) {
       let records = try store.explain(table: request.table, key: key) { replica.reader($0) }
       guard !records.isEmpty else { continue }
-      let ways = try WaysOut(store, trusts: isTrusted)
+      let ways = try WaysOut(store, trusts: devices.isTrusted)
       return RecordReport(records: records.map { recordReport($0, ways) })
     }
     throw Refusal(
@@ -23,7 +25,7 @@ extension Node {
     RecordReport.Record(
       zone: record.zone.description, zoneName: printable(replica.title(record.zone)), table: record.table,
       key: ReportedValue(record.key), generation: record.generation, deleted: !record.isAlive,
-      hold: record.held.map { Self.hold($0, ways) }, by: record.life.map { writer($0, record.lifeSigner) },
+      hold: record.held.map { HeldAnswers.hold($0, ways) }, by: record.life.map { writer($0, record.lifeSigner) },
       movedTo: record.movedTo?.description,
       columns: record.columns.map { column in
         RecordReport.Column(
@@ -35,9 +37,7 @@ extension Node {
   }
 
   private func withheld(_ reference: RecordExplanation.Withheld) -> RecordReport.Withheld {
-    let parent = HoldReport.Awaited(
-      table: reference.parent.table, key: ReportedValue(reference.parent.key),
-      zone: reference.parent.zone?.description)
+    let parent = HoldReport.Awaited(reference.parent)
     let name = "\(parent.table) \(parent.key)"
     return RecordReport.Withheld(
       shown: ReportedValue(reference.shown), waitsFor: parent,
@@ -48,7 +48,7 @@ extension Node {
 
   /// Returns the device that signed a value, and the device named by the signer if that is another.
   private func writer(_ stamp: Stamp, _ signer: Author?) -> RecordReport.Writer {
-    let written = stamp.time == .zero ? nil : Self.date(stamp.time.noted.milliseconds)
+    let written = stamp.time == .zero ? nil : Date(milliseconds: stamp.time.noted.milliseconds)
     guard let signer, signer.device != stamp.author.device else { return writer(stamp.author.device, written) }
     var report = writer(signer.device, nil)
     let named = writer(stamp.author.device, written)
@@ -59,7 +59,7 @@ extension Node {
 
   private func writer(_ device: DeviceID, _ written: Date?) -> RecordReport.Writer {
     RecordReport.Writer(
-      device: device.description, deviceName: deviceName(device),
+      device: device.description, deviceName: devices.name(of: device),
       account: replica.certificate(of: device)?.account.description, written: written)
   }
 }

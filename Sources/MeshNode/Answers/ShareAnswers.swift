@@ -1,15 +1,29 @@
+import FoundationEssentials
 import MeshControl
 import MeshCore
 import MeshReplication
 import MeshStore
 import MeshTransport
 
-/// Answers commands about shares.
-extension Node {
+/// Answers requests about shares.
+struct ShareAnswers: NodePart {
+  let context: NodeContext
+
   func share(_ share: String) throws -> ShareReport { try report(try self.share(named: share)) }
 
   func shares() throws -> SharesReport {
     SharesReport(shares: try replica.zoneIDs.compactMap { try shareReport($0) })
+  }
+
+  /// Returns the numbers of receipts, by share. Other zones have no command that shows them.
+  func receiptCounts() throws -> [String: Int] {
+    let shares = try store.receiptCounts().filter { zone, _ in replica.shareState(zone) != nil }
+    return Dictionary(shares.map { ($0.key.description, $0.value) }, uniquingKeysWith: +)
+  }
+
+  /// The shares that have ended for this account, with the reason.
+  var ended: [(zone: ZoneID, reason: String)] {
+    replica.zoneIDs.compactMap { zone in replica.reasonOutside(zone).map { (zone, printable($0)) } }
   }
 
   private func shareReport(_ zone: ZoneID) throws -> ShareReport? {
@@ -26,7 +40,7 @@ extension Node {
       cannotWrite: try replica.zoneView(zone)?.cannotWrite,
       records: Int(try store.digest(zone).records),
       epoch: state.currentEpoch?.id.description,
-      lastActivity: try store.mergedHeads(zone).values.map(\.time).max().map { Self.date($0.milliseconds) },
+      lastActivity: try store.mergedHeads(zone).values.map(\.time).max().map { Date(milliseconds: $0.milliseconds) },
       participants: state.participants.sorted { $0.key < $1.key }.map {
         participantReport($0.key, $0.value, name: names[$0.key], isStopped: state.isStopped)
       },
@@ -42,13 +56,13 @@ extension Node {
       case .removed: .removed
       case .left: .left
       }
-    let devices = (replica.accountState(account)?.liveDevices ?? []).map {
-      ShareReport.Participant.Device(device: $0.description, name: deviceName($0) ?? "")
+    let live = (replica.accountState(account)?.liveDevices ?? []).map {
+      ShareReport.Participant.Device(device: $0.description, name: devices.name(of: $0) ?? "")
     }
     return ShareReport.Participant(
       account: account.description, name: name, status: status,
       permission: isStopped ? nil : participant.permission.map(SharePermission.init),
-      devices: devices)
+      devices: live)
   }
 
   private func inviteReport(_ invite: Invite) -> ShareReport.Invite {
@@ -58,7 +72,8 @@ extension Node {
       ? .revoked : terms.isOver(at: time.milliseconds()) ? .expired : invite.usesLeft == 0 ? .used : .open
     return ShareReport.Invite(
       id: invite.id.description, permission: SharePermission(terms.permission), state: state,
-      usesLeft: invite.usesLeft.map { Int(clamping: $0) }, expires: terms.expires == 0 ? nil : Self.date(terms.expires),
+      usesLeft: invite.usesLeft.map { Int(clamping: $0) },
+      expires: terms.expires == 0 ? nil : Date(milliseconds: terms.expires),
       account: terms.account?.description)
   }
 
@@ -68,7 +83,7 @@ extension Node {
   /// pending.
   private static let moveLooks = 50
 
-  func shareCreate(_ request: ShareCreateRequest) async throws -> ShareReport {
+  nonisolated(nonsending) func create(_ request: ShareCreateRequest) async throws -> ShareReport {
     guard try store.hasTable(request.table) else {
       throw Refusal(
         code: "share.refused", message: "There is no table \(printable(request.table)) in \(store.path).")
@@ -83,7 +98,7 @@ extension Node {
     try checkTitle(title, way: "give one with --title")
     let root = found ?? RecordName(table: request.table, key: .text(Array(request.key.utf8)))
     let zone = try replica.shares.create(of: root, title: title, now: time.now)
-    performActions()
+    driver.performActions()
     // The records move with the next flushes. The report shows the result of that.
     for _ in 0..<Self.moveLooks where try store.digest(zone).records == 0 || store.pendingCount() > 0 {
       try await Task.sleep(for: .milliseconds(20))
@@ -102,12 +117,8 @@ extension Node {
     }
   }
 
-  func shareInvite(_ request: ShareInviteRequest) throws -> ShareInviteReport {
-    guard let listening else {
-      throw Refusal(
-        code: "daemon.needed", message: "An invite needs a running daemon to answer it: start one with mesh serve.",
-        exit: .daemonNeeded)
-    }
+  func invite(_ request: ShareInviteRequest) throws -> ShareInviteReport {
+    let toAdvertise = try addresses.toAdvertise()
     let zone = try share(named: request.share)
     let account = try request.account.map(invited)
     if account == DisplayedID(replica.account.id) {
@@ -115,17 +126,16 @@ extension Node {
         code: "account.own", message: "This is the account that invites: its devices have the share already.",
         exit: .usage)
     }
-    let addresses = LocalAddresses.toAdvertise(listening, configured: configuration.advertise)
     let now = time.now
     let link = try replica.shares.invite(
       to: zone, Permission(request.permission), uses: request.uses,
       expires: request.expires.map { now.wall + Int64($0.inSeconds * 1_000) } ?? 0,
-      account: account, addresses: addresses, now: now)
+      account: account, addresses: toAdvertise, now: now)
     return ShareInviteReport(
       share: zone.description, invite: link.invite.description, link: link.text, addresses: link.addresses)
   }
 
-  func shareChange(_ request: ShareChangeRequest) throws -> ShareReport {
+  func change(_ request: ShareChangeRequest) throws -> ShareReport {
     let zone = try share(named: request.share)
     func subject() throws -> AccountID { try account(named: request.account ?? "", zone) }
     switch request.act {
@@ -145,7 +155,7 @@ extension Node {
     return try report(zone)
   }
 
-  func shareReceipt(_ request: ShareReceiptRequest) throws -> ShareReceiptReport {
+  func receipt(_ request: ShareReceiptRequest) throws -> ShareReceiptReport {
     let zone = try share(named: request.share)
     var restored = 0
     var inTheWay: Set<RecordName> = []
@@ -177,7 +187,7 @@ extension Node {
           table: receipt.record.table, key: ReportedValue(receipt.record.key),
           values: receipt.values?.mapValues { ReportedValue($0) },
           reason: receipt.reason == .notPermitted ? .notPermitted : .cut,
-          noted: Self.date(receipt.noted))
+          noted: Date(milliseconds: receipt.noted))
       }, restored: restored, discarded: discarded,
       inTheWay: inTheWay.sorted().map { ShareReceiptReport.Record(table: $0.table, key: ReportedValue($0.key)) })
   }
@@ -185,185 +195,6 @@ extension Node {
   private func report(_ zone: ZoneID) throws -> ShareReport {
     guard let report = try shareReport(zone) else { throw ShareError.unknownShare(zone) }
     return report
-  }
-
-  // MARK: Joining
-
-  /// Dials the invite's addresses in turn until one shows the share.
-  ///
-  /// A member is already done, unless another participant admitted it. The owner may never hear of that admission, and
-  /// then admits it again.
-  func shareJoin(_ request: ShareJoinRequest) async throws -> ShareJoinReport {
-    let link = try ShareLink(text: request.link)
-    let addresses = ((request.peers ?? []) + link.addresses).compactMap { HostPort($0) }
-    if isOwn(link) {
-      throw Refusal(
-        code: "share.own",
-        message:
-          "“\(printable(replica.title(link.zone)))” is this account's own share: its devices have it already. The "
-          + "invite is for another account.")
-    }
-    let joined = memberReport(link)
-    if let joined {
-      // An earlier attempt may have been interrupted here.
-      remember(addresses)
-      guard isAdmittedByParticipant(link) else { return joined }
-    }
-    var reasons: [String] = []
-    var waiting: ShareJoinReport?
-    var refused: Refusal?
-    for address in addresses {
-      do {
-        let report = try await join(link, at: address, claims: request.claims)
-        if report.state == .joined { remember(addresses) }
-        // Another address may belong to a device that can admit.
-        guard report.state == .waiting else { return report }
-        dialSoon([address])
-        waiting = report
-      } catch let error as TransportError {
-        reasons.append("\(address): \(error.message)")
-      } catch let refusal as Refusal where refusal.code == Self.refusedCode {
-        // Another device may know more about the invite, or about accounts that left.
-        refused = refused ?? refusal
-      }
-    }
-    if let waiting { return waiting }
-    if let refused { throw refused }
-    if let joined { return joined }
-    throw Refusal(
-      code: "link.unreachable",
-      message: "No address of the invite could be reached:\n  " + reasons.joined(separator: "\n  ")
-        + "\nCheck that a member's daemon runs there and that the network lets this machine through, or name another member's "
-        + "address with --peer.", exit: .noMember)
-  }
-
-  /// Returns the report for an account that is already a member, or nil for others.
-  private func memberReport(_ link: ShareLink) -> ShareJoinReport? {
-    guard let state = replica.shareState(link.zone), let permission = state.permission(replica.account.id) else {
-      return nil
-    }
-    var report = joinReport(.joined, link, state.title, state.root, permission)
-    report.wasMember = true
-    return report
-  }
-
-  private func isOwn(_ link: ShareLink) -> Bool { replica.shareState(link.zone)?.owner == replica.account.id }
-
-  private func isAdmittedByParticipant(_ link: ShareLink) -> Bool {
-    let state = replica.shareState(link.zone)
-    guard let member = state?.participants[replica.account.id]?.admittedBy else { return false }
-    return member != state?.owner
-  }
-
-  private static let refusedCode = "link.refused"
-
-  private func join(_ link: ShareLink, at address: HostPort, claims: Bool) async throws -> ShareJoinReport {
-    let connection = try await transport.dial(host: address.host, port: Int(address.port))
-    return try await withThrowingTaskGroup(of: ShareJoinReport.self) { group in
-      defer {
-        group.cancelAll()
-        connection.close()
-      }
-      group.addTask { try await self.ask(connection, link, at: address, claims: claims) }
-      group.addTask {
-        try await Task.sleep(for: Self.joinPatience)
-        connection.close()
-        throw TransportError(.timedOut, "the node there did not show the share in time")
-      }
-      guard let report = try await group.next() else { throw TransportError(.closed, "nobody was asked") }
-      return report
-    }
-  }
-
-  /// The time that one address may take to show the share and to admit.
-  private static let joinPatience = Duration.seconds(20)
-
-  private func ask(
-    _ connection: Link, _ link: ShareLink, at address: HostPort, claims: Bool
-  ) async throws -> ShareJoinReport {
-    let info = LinkInfo(
-      role: .dialler, handshakeHash: connection.handshakeHash, remoteStatic: connection.remoteStatic,
-      address: address.description)
-    var joining = replica.admission.joining(link, info, claims: claims)
-    var outputs = joining.start()
-    var messages = connection.messages.makeAsyncIterator()
-    var offer: ShareJoining.Offer?
-    var isTaken = false
-    while true {
-      for output in outputs {
-        switch output {
-        case .send(let message): connection.send(message.encoded)
-        case .offered(let offered):
-          offer = offered
-          isTaken = try isRootTaken(offered.root, link)
-          if !claims {
-            return joinReport(
-              .offered, link, offered.title, offered.root, offered.permission, isRootTaken: isTaken)
-          }
-        case .done(let joined):
-          try replica.admission.adopt(joined, now: time.now)
-          let state = replica.shareState(link.zone)
-          guard state?.permission(replica.account.id) != nil else {
-            return joinReport(
-              .waiting, link, offer?.title ?? "", state?.root, nil,
-              "this account has left the share, and the node at \(address) has not heard of it yet")
-          }
-          return joinReport(
-            .joined, link, state?.title ?? "", state?.root, state?.permission(replica.account.id), isRootTaken: isTaken)
-        case .wait(let reason):
-          return joinReport(.waiting, link, offer?.title ?? "", offer?.root, offer?.permission, reason)
-        case .refused(let reason): throw Refusal(code: Self.refusedCode, message: "Joining was refused: \(reason).")
-        }
-      }
-      guard let bytes = await messages.next() else {
-        throw TransportError(.peerClosed, connection.closeReason?.message ?? "the peer closed the connection")
-      }
-      do {
-        outputs = try Message.decode(bytes).map { joining.receive($0) } ?? []
-      } catch {
-        throw Refusal(
-          code: Self.refusedCode,
-          message: "Joining was refused: what the node at \(address) said breaks a rule of the format: \(error).")
-      }
-    }
-  }
-
-  private func joinReport(
-    _ state: ShareJoinReport.State, _ link: ShareLink, _ title: String, _ root: RecordName?,
-    _ permission: Permission?, _ reason: String? = nil, isRootTaken: Bool = false
-  ) -> ShareJoinReport {
-    ShareJoinReport(
-      state: state, share: link.zone.description, title: printable(title), owner: link.owner.description,
-      table: root?.table, key: root.map { ReportedValue($0.key) }, permission: permission.map(SharePermission.init),
-      reason: reason,
-      isRootTaken: isRootTaken, rival: root.flatMap { rival(of: $0, besides: link.zone)?.description })
-  }
-
-  /// Returns another share here whose root has that name, whether or not its rows have arrived.
-  private func rival(of root: RecordName, besides zone: ZoneID) -> ZoneID? {
-    replica.zoneIDs.first { other in
-      guard other != zone, let state = replica.shareState(other), let theirs = state.root, !state.isStopped,
-        state.permission(replica.account.id) != nil
-      else { return false }
-      return theirs.table.folded == root.table.folded && theirs.key == root.key
-    }
-  }
-
-  /// Returns whether the file has a record in that place, private or in another share: a copy that was kept, or one
-  /// with the same name.
-  private func isRootTaken(_ root: RecordName, _ link: ShareLink) throws -> Bool {
-    switch try store.obstacle(toSharing: root) {
-    case nil: true
-    case .alreadyShared(_, let zone): zone != link.zone
-    default: false
-    }
-  }
-
-  /// Makes the node dial the members from now on.
-  private func remember(_ addresses: [HostPort]) {
-    dialSoon(addresses)
-    let new = addresses.filter { !wantedPeers.contains($0) }
-    if !new.isEmpty { changeKnownPeers { for address in new { $0.dial(address) } } }
   }
 
   // MARK: Names
@@ -390,7 +221,7 @@ extension Node {
     let names = try store.accountNames()
     let named = accounts.filter { account in
       names[account] == text
-        || replica.accountState(account)?.liveDevices.contains { deviceName($0) == text } ?? false
+        || replica.accountState(account)?.liveDevices.contains { devices.name(of: $0) == text } ?? false
     }
     if let only = named.first, named.count == 1 { return only }
     let why =
@@ -420,19 +251,9 @@ extension Node {
 }
 
 extension SharePermission {
-  init(_ permission: Permission) {
-    switch permission {
-    case .readOnly: self = .readOnly
-    case .readWrite: self = .readWrite
-    }
-  }
+  init(_ permission: Permission) { self = permission == .readWrite ? .readWrite : .readOnly }
 }
 
 extension Permission {
-  init(_ permission: SharePermission) {
-    switch permission {
-    case .readOnly: self = .readOnly
-    case .readWrite: self = .readWrite
-    }
-  }
+  init(_ permission: SharePermission) { self = permission == .readWrite ? .readWrite : .readOnly }
 }

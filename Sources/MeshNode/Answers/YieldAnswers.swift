@@ -3,16 +3,19 @@ import MeshControl
 import MeshCore
 import MeshStore
 
-extension Node {
+/// Hands the node over to another process.
+struct YieldAnswers: NodePart {
+  let context: NodeContext
+
   /// Leaves the node to another process if an app runs it, unless only the app's functions make the schema work.
   func yield(to request: YieldRequest) throws -> YieldReport {
     let process = Int(getpid())
-    guard let app else {
+    guard let app = context.app else {
       throw Refusal(
         code: "yield.daemon",
         message: "A daemon (process \(process)) serves \(home.path). Stop it first: kill \(process)")
     }
-    if suspension == nil {
+    if database.suspension == nil {
       let missing = try store.functionsOfApp()
       guard missing.isEmpty else {
         throw Refusal(

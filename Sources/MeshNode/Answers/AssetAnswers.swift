@@ -1,10 +1,13 @@
+import FoundationEssentials
 import MeshControl
 import MeshCore
 import MeshReplication
 import MeshStore
 
 /// Handles BLOBs that are downloading, and those that this node does without.
-extension Node {
+struct AssetAnswers: NodePart {
+  let context: NodeContext
+
   func assets() throws -> AssetsReport {
     let awaited = try awaitedAssets()
     return AssetsReport(
@@ -12,7 +15,7 @@ extension Node {
       speed: replica.downloads.speed(now: time.now))
   }
 
-  func assetShow(_ request: AssetShowRequest) throws -> AssetReport {
+  func show(_ request: AssetShowRequest) throws -> AssetReport {
     guard let key = request.key else { return try awaitedAssets(table: request.table) }
     return AssetReport(assets: reports(try places(request.table, key, request.column)))
   }
@@ -23,7 +26,7 @@ extension Node {
       assets: reports(Array(awaited.prefix(Self.assetsListed))), complete: awaited.count <= Self.assetsListed)
   }
 
-  func assetFetch(_ request: AssetFetchRequest) throws -> AssetReport {
+  func fetch(_ request: AssetFetchRequest) throws -> AssetReport {
     if let key = request.key {
       for place in try places(request.table, key, request.column) where !place.isShown {
         try store.requestAsset(place.asset.id)
@@ -32,10 +35,10 @@ extension Node {
       try store.requestAssets(table: request.table)
     }
     replica.downloads.choicesChanged()
-    return try assetShow(AssetShowRequest(table: request.table, key: request.key, column: request.column))
+    return try show(AssetShowRequest(table: request.table, key: request.key, column: request.column))
   }
 
-  func assetEvict(_ request: AssetEvictRequest) async throws -> AssetReport {
+  nonisolated(nonsending) func evict(_ request: AssetEvictRequest) async throws -> AssetReport {
     guard let key = request.key else {
       throw Refusal(code: "evict.what", message: "Say which record: its key follows the table.", exit: .usage)
     }
@@ -45,17 +48,17 @@ extension Node {
       let isNowhere = places.allSatisfy { $0.asset.id != asset || $0.here == 0 }
       try await evict(asset, zones: Set(places.map(\.zone)), force: request.force ?? false || isNowhere)
     }
-    return try assetShow(AssetShowRequest(table: request.table, key: key, column: request.column))
+    return try show(AssetShowRequest(table: request.table, key: key, column: request.column))
   }
 
-  func assetPolicies() throws -> AssetPoliciesReport {
+  func policies() throws -> AssetPoliciesReport {
     AssetPoliciesReport(policies: try store.assetPolicies().mapValues { $0 == .always ? .always : .onDemand })
   }
 
-  func setAssetPolicy(_ request: AssetPolicyRequest) throws -> AssetPoliciesReport {
+  func setPolicy(_ request: AssetPolicyRequest) throws -> AssetPoliciesReport {
     try store.setAssetPolicy(request.policy == .always ? .always : .onDemand, table: request.table)
     replica.downloads.choicesChanged()
-    return try assetPolicies()
+    return try policies()
   }
 
   // MARK: Evicting
@@ -65,16 +68,15 @@ extension Node {
   /// Programs may write between a check and the lock, but not endlessly.
   private static let evictionAttempts = 5
 
-  private func evict(_ asset: AssetID, zones: Set<ZoneID>, force: Bool) async throws {
+  private nonisolated(nonsending) func evict(_ asset: AssetID, zones: Set<ZoneID>, force: Bool) async throws {
     guard replica.copies.beginEviction(asset, zones: zones) else {
       throw Refusal(code: "asset.busy", message: "This BLOB is being evicted already.")
     }
     defer { replica.copies.endEviction(asset) }
-    performActions()
+    driver.performActions()
     if !force { try await findHolder(of: asset) }
     for attempt in 1... {
-      replica.databaseChanged()
-      while try replica.work(now: time.now) { performActions() }
+      try driver.workOff()
       do {
         try store.evict(asset)
         break
@@ -88,7 +90,7 @@ extension Node {
   /// Waits for a device that has the asset.
   ///
   /// - Throws: A `Refusal` if no connected device that this account trusts has it.
-  private func findHolder(of asset: AssetID) async throws {
+  private nonisolated(nonsending) func findHolder(of asset: AssetID) async throws {
     let deadline = ContinuousClock.now + Self.answerLimit
     while replica.copies.holders(asset) == .asking, ContinuousClock.now < deadline {
       try await Task.sleep(for: Self.look)
@@ -105,7 +107,7 @@ extension Node {
   // MARK: Figures
 
   /// Returns the assets that this node is missing.
-  func lackingAssets() throws -> LackingAssets {
+  func lacking() throws -> LackingAssets {
     let now = time.now
     return try replica.zoneIDs.filter { replica.reasonOutside($0) == nil }.reduce(into: LackingAssets()) {
       $0 += LackingAssets(try replica.downloads.backlog($1, now: now))
@@ -113,7 +115,7 @@ extension Node {
   }
 
   /// Returns the assets that this node downloads, and those of them that don't arrive.
-  func fetchingAssets() throws -> FetchingAssets {
+  func fetching() throws -> FetchingAssets {
     let now = time.now
     let absent = replica.downloads.absentAssets(now: now)
     var fetching = FetchingAssets(sources: replica.downloads.sources(now: now).map(device))
@@ -122,7 +124,7 @@ extension Node {
       let fault = fetched.obstacle ?? replica.downloads.faults[fetched.asset.id]
       let lacks = fetched.here < fetched.asset.size
       // Without a daemon, it is unknown which devices have it.
-      let isAbsent = listening != nil && lacks && absent?.contains(fetched.asset.id) ?? true
+      let isAbsent = isRunning && lacks && absent?.contains(fetched.asset.id) ?? true
       guard let reason = fault ?? (isAbsent ? Self.absent : nil) else {
         fetching.assets += 1
         fetching.size += fetched.asset.size
@@ -139,7 +141,7 @@ extension Node {
   private static let absent = "no connected device has it"
 
   /// Returns the assets that a peer is missing, or nil if it hasn't reported every common zone.
-  func lackingAssets(_ peer: Replica.PeerView) -> LackingAssets? {
+  func lacking(_ peer: Replica.PeerView) -> LackingAssets? {
     guard peer.zones.allSatisfy({ peer.backlogs[$0] != nil }) else { return nil }
     return peer.backlogs.values.reduce(into: LackingAssets()) { $0 += LackingAssets($1) }
   }
@@ -205,12 +207,12 @@ extension Node {
       writtenBy: place.writer.map(device),
       lastSource: place.lastSource.map {
         AssetsReport.Source(
-          device: $0.device.description, name: deviceName($0.device), left: Self.date($0.time))
+          device: $0.device.description, name: devices.name(of: $0.device), left: Date(milliseconds: $0.time))
       })
   }
 
   private func device(_ device: DeviceID) -> AssetsReport.Device {
-    AssetsReport.Device(device: device.description, name: deviceName(device))
+    AssetsReport.Device(device: device.description, name: devices.name(of: device))
   }
 
   private func state(_ place: AssetPlace, _ transfer: AssetDownloads.Transfer) -> AssetsReport.State {
@@ -241,11 +243,11 @@ extension Node {
   private func absence(_ place: AssetPlace) -> String {
     var text = Self.absent
     if let source = place.lastSource {
-      text += "; \(deviceName(source.device) ?? source.device.description) had some of it when it left"
+      text += "; \(devices.name(of: source.device) ?? source.device.description) had some of it when it left"
     } else if let writer = place.writer, writer != replica.device {
       let isConnected = replica.peerViews.contains { $0.device == writer }
       text +=
-        "; \(deviceName(writer) ?? writer.description), which wrote it, is "
+        "; \(devices.name(of: writer) ?? writer.description), which wrote it, is "
         + (isConnected ? "connected and does not have it any more" : "not connected")
     }
     return text

@@ -1,0 +1,24 @@
+import MeshControl
+import MeshStore
+
+/// Handles `mesh backup`.
+struct BackupAnswers: NodePart {
+  let context: NodeContext
+
+  nonisolated(nonsending) func backup(to file: String) async throws -> BackupReport {
+    let path = store.place
+    let bytes: Int64
+    if store.whereabouts == .here, database.suspension == nil {
+      // A large file takes a while.
+      bytes = try await Node.outside { try DatabaseBackup.copy(databaseAt: path, to: file) }
+    } else {
+      bytes = try database.backUp(to: file)
+    }
+    // After the file was restored or replaced, nothing else is known about it.
+    let isWhole = database.suspension == nil
+    return BackupReport(
+      file: file, bytes: Int(bytes), database: path, home: home.path,
+      tables: isWhole ? try store.tables().map(\.name) : [],
+      lackingAssets: isWhole ? try AssetAnswers(context: context).lacking() : LackingAssets())
+  }
+}

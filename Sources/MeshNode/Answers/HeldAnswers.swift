@@ -1,0 +1,94 @@
+import Foundation
+import MeshControl
+import MeshCore
+import MeshReplication
+import MeshStore
+
+/// Lists merged records that are not in their table, with the reason and the remedy.
+struct HeldAnswers: NodePart {
+  let context: NodeContext
+
+  func held() throws -> HeldReport {
+    let records = try store.heldRecords(limit: Self.heldLimit + 1)
+    let ways = try WaysOut(store, trusts: devices.isTrusted)
+    return HeldReport(
+      counts: try counts(),
+      records: records.prefix(Self.heldLimit).map { record in
+        HeldReport.Record(
+          zone: record.zone.description, zoneName: printable(replica.title(record.zone)), table: record.table,
+          key: ReportedValue(record.key), hold: Self.hold(record, ways))
+      }, complete: records.count <= Self.heldLimit)
+  }
+
+  /// The maximum number of rows in a report for a person.
+  private static let heldLimit = 1_000
+
+  /// Returns the number of records that are merged and not shown, and of change sets that are stored and not merged.
+  func counts() throws -> [String: Int] {
+    var held = try store.heldCounts()
+    for zone in replica.zoneIDs {
+      for (reason, count) in try replica.zoneView(zone)?.waiting ?? [:] { held[reason.rawValue, default: 0] += count }
+    }
+    return held
+  }
+
+  static func hold(_ record: HeldRecord, _ ways: WaysOut) -> HoldReport {
+    HoldReport(
+      reason: record.reason.name, message: record.message, since: record.since.map(Date.init(milliseconds:)),
+      waitsFor: record.waitsFor.map(HoldReport.Awaited.init),
+      refused: record.refused.map {
+        HoldReport.Refused(
+          column: $0.column, merged: ReportedValue($0.merged), shown: $0.shown.map(ReportedValue.init) ?? .null,
+          inTable: $0.shown != nil)
+      }, wayOut: ways.text([record]))
+  }
+
+  nonisolated(nonsending) func retry() async throws -> RetryReport {
+    try database.beginGuard()
+    let before = try heldNow()
+    try store.retryHeld()
+    replica.databaseChanged()
+    replica.heldRequested()
+    try await driver.work(whileRowsWaitBehind: "they come first") { try store.isShowing() }
+    return RetryReport(tried: before, shown: max(0, before - (try heldNow())))
+  }
+
+  func discard(_ request: DiscardRequest) throws -> DiscardReport {
+    guard !request.keys.isEmpty else {
+      throw Refusal(code: "discard.what", message: "Say which records: a table, and their keys.", exit: .usage)
+    }
+    let zone = try request.zone.map(zone(named:))
+    let discarded = try store.discard(
+      table: request.table, keys: request.keys.map { try store.keys(written: $0, table: request.table) }, zone: zone,
+      now: time.milliseconds())
+    replica.databaseChanged()
+    return DiscardReport(
+      discarded: discarded.map { .init(zone: $0.zone.description, table: $0.table, key: ReportedValue($0.key)) })
+  }
+
+  func resolve(_ request: ResolveRequest) throws -> ResolveReport {
+    let resolution = Resolution(
+      table: request.table, keys: try store.keys(written: request.key, table: request.table),
+      zone: try request.zone.map(zone(named:)), values: request.values, keepsShown: request.keepShown ?? false)
+    let resolved = try store.resolve(resolution, now: time.milliseconds())
+    replica.databaseChanged()
+    return ResolveReport(
+      zone: resolved.zone.description, table: resolved.table, key: ReportedValue(resolved.key),
+      values: resolved.values.mapValues(ReportedValue.init))
+  }
+
+  private func zone(named text: String) throws -> ZoneID {
+    if let zone = try ZoneID.named(text, among: replica.zoneIDs) { return zone }
+    throw Refusal(code: "zone.unknown", message: "No zone is called \(printable(text)): mesh zones lists their ids.")
+  }
+
+  private func heldNow() throws -> Int {
+    try store.status().held.filter { $0.key != .valueTooLong }.values.reduce(0, +)
+  }
+}
+
+extension HoldReport.Awaited {
+  init(_ awaited: HeldRecord.Awaited) {
+    self.init(table: awaited.table, key: ReportedValue(awaited.key), zone: awaited.zone?.description)
+  }
+}

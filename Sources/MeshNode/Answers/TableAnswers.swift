@@ -1,0 +1,127 @@
+import MeshControl
+import MeshCore
+import MeshReplication
+import MeshStore
+
+/// Tracks tables, compares them with what is merged, and adopts those of other devices.
+struct TableAnswers: NodePart {
+  let context: NodeContext
+
+  /// The time for flushing tracked rows without a daemon. A daemon flushes the rest of a large table.
+  private static let flushPatience = Duration.controlTimeout
+
+  func track(_ request: TrackRequest) throws -> TrackReport {
+    try database.beginGuard()
+    let known = Set(try store.tables().map(\.name))
+    let policies = try request.policies.mapValues { columns in
+      try columns.mapValues { name in
+        guard let policy = ColumnPolicy(name: name) else { throw Self.unknownPolicy(name) }
+        return policy
+      }
+    }
+    // `track` lists what is wrong with a table, which may be that it doesn't exist.
+    try store.checkPolicies(policies.filter { try store.hasTable($0.key) })
+    let tables = try store.track(
+      tables: request.tables, private: request.privateTables, integerKeys: request.integerKeys, now: time.milliseconds()
+    )
+    if !policies.isEmpty { try store.setPolicies(policies, now: time.milliseconds()) }
+    try replica.schemaChanged()
+    // Imported rows become records now, so that a row that is deleted next can be restored. If that fails, the rows
+    // stay pending, and the daemon flushes them.
+    if !isRunning { _ = try? driver.workAlone(until: .now + Self.flushPatience) }
+    return TrackReport(
+      tables: tables.map { table in
+        TrackReport.Table(
+          name: table.name, isPrivate: table.isPrivate, isShareable: table.isShareable,
+          rows: known.contains(table.name) ? 0 : table.rows)
+      })
+  }
+
+  private static func unknownPolicy(_ name: String) -> Refusal {
+    let known = ColumnPolicy.allCases.map(\.name).joined(separator: ", ")
+    return Refusal(
+      code: "policy.unknown", message: "There is no policy \(printable(name)). The policies are \(known).")
+  }
+
+  func untrack(_ tables: [String]) throws -> UntrackReport {
+    try database.beginGuard()
+    try driver.workOff()
+    guard try store.pendingCount() == 0 else { throw Refusal.rowsPending("untracking would lose them") }
+    try store.untrack(tables)
+    try replica.schemaChanged()
+    return UntrackReport(tables: tables)
+  }
+
+  nonisolated(nonsending) func rescan(_ tables: [String]) async throws -> RescanReport {
+    try database.beginGuard()
+    let before = replica.compared
+    try store.rescan(tables: tables)
+    replica.databaseChanged()
+    try await driver.work(whileRowsWaitBehind: "more can't be noted") { try store.isComparing() }
+    return RescanReport(
+      tables: try tables.isEmpty ? store.tables().map(\.name) : tables, rows: replica.compared.rows - before.rows,
+      differences: replica.compared.differences - before.differences)
+  }
+
+  // MARK: The schema of other devices
+
+  func schema() throws -> SchemaReport {
+    let missing = try missing()
+    return try report(missing, leftOut: missing.flatMap(\.leftOut), isApplied: false)
+  }
+
+  /// Creates, renames and extends the tables that can be adopted. Peers, programs and other commands have their turn in
+  /// between.
+  nonisolated(nonsending) func applySchema() async throws -> SchemaReport {
+    let missing = try missing()
+    // Schemas that peers describe in the meantime were not examined.
+    let taken = Set(missing.filter { $0.refusal == nil }.map(\.table.folded))
+    func wanted() throws -> [SchemaDescription] {
+      try store.foreignSchemas(trusts: devices.isTrusted).filter { taken.contains($0.name.folded) }
+    }
+    var leftOut: [String] = []
+    guard !taken.isEmpty else { return try report(missing, leftOut: leftOut, isApplied: true) }
+    try database.beginGuard()
+    if missing.contains(where: { $0.former != nil }) {
+      let former = try store.renameTables(wanted(), trusts: devices.isTrusted)
+      if !former.isEmpty { _ = try untrack(former) }
+    }
+    while true {
+      let adoption = try store.adopt(wanted(), trusts: devices.isTrusted, now: time.milliseconds())
+      leftOut += adoption.leftOut
+      try replica.schemaChanged()
+      driver.performActions()
+      guard adoption.hasMore else { return try report(missing, leftOut: leftOut, isApplied: true) }
+      try await Task.sleep(for: WorkLoop.turn)
+    }
+  }
+
+  private func missing() throws -> [Store.MissingSchema] { try store.missingSchema(trusts: devices.isTrusted) }
+
+  private func report(
+    _ missing: [Store.MissingSchema], leftOut: [String], isApplied: Bool
+  ) throws -> SchemaReport {
+    SchemaReport(
+      applied: isApplied,
+      missing: missing.map {
+        SchemaReport.Missing(
+          table: $0.table, exists: $0.exists, former: $0.former, columns: $0.columns, statements: $0.statements,
+          refusal: $0.refusal)
+      },
+      different: try foreignSchemas().map { different in
+        SchemaReport.Difference(
+          table: different.table, column: different.column, device: different.device.description,
+          name: devices.name(of: different.device), here: different.here, there: different.there)
+      }, leftOut: try store.leftOut(trusts: devices.isTrusted) + leftOut,
+      policies: try store.columnPolicies().map {
+        SchemaReport.Policy(table: $0.table, column: $0.column, policy: $0.policy.name)
+      })
+  }
+
+  /// Returns the schema differences of other devices. Those of revoked devices don't matter.
+  func foreignSchemas() throws -> [Store.SchemaDifference] {
+    try store.schemaDifferences(trusts: devices.isTrusted).filter {
+      devices.name(of: $0.device) != nil && !replica.isRevoked($0.device)
+    }
+  }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import MeshControl
+import MeshCore
+import MeshReplication
+import MeshStore
+
+/// Waits until this node and its members have everything of each other, or are proven equal.
+struct WaitAnswers: NodePart {
+  let context: NodeContext
+
+  nonisolated(nonsending) func wait(_ request: WaitRequest) async throws -> WaitReport {
+    let deadline = ContinuousClock.now + request.timeout
+    var arrivals = Arrivals()
+    while true {
+      try driver.requireDatabase()
+      let isOver = ContinuousClock.now >= deadline
+      if request.here {
+        // Without a daemon, no other process does the work.
+        if !isRunning, try driver.workAlone(until: deadline) { return try naming(waitReport(here: true)) }
+        let report = try waitReport(here: true)
+        // This node's own work comes to an end. Other devices are waited for as long as they send something.
+        let isExpecting = try expects(report, &arrivals)
+        let isDone = try report.complete || !isExpecting && !isWorking && lock.message == nil
+        if isDone || isOver { return try naming(report) }
+      } else if replica.peerViews.isEmpty {
+        if isOver || !mayConnect { throw noMember }
+      } else {
+        let report = try waitReport(here: false)
+        if report.complete || isOver { return try naming(report) }
+      }
+      try await Task.sleep(for: Self.look)
+    }
+  }
+
+  /// Adds what is merged and not where it should be.
+  private func naming(_ report: WaitReport) throws -> WaitReport {
+    var report = report
+    report.held = try HeldAnswers(context: context).counts()
+    return report
+  }
+
+  private func waitReport(here: Bool) throws -> WaitReport {
+    var members = try replica.peerViews.flatMap { peer in
+      try (peer.zones + awaitedZones(of: peer)).map { zone in
+        WaitReport.Missing(
+          zone: zone.description, device: peer.device.description, name: devices.name(of: peer),
+          behind: try PeerAnswers(context: context).behind(peer, zone),
+          assets: peer.backlogs[zone].map(LackingAssets.init))
+      }
+    }
+    let isWorking = try isWorking
+    if here {
+      members = members.filter { $0.behind.here > 0 || $0.assets == nil }
+      return WaitReport(
+        working: try isWorking || replica.zoneIDs.contains(where: isAwaited), pending: 0, tooLong: 0, members: members,
+        locked: lock.messageWithAdvice)
+    }
+    return WaitReport(
+      working: isWorking, pending: try store.pendingCount(), tooLong: try store.tooLongCount(), members: members,
+      assets: try AssetAnswers(context: context).lacking(), locked: lock.messageWithAdvice)
+  }
+
+  /// Whether this node itself still captures, merges or shows rows.
+  private var isWorking: Bool {
+    get throws { try store.isUpkeepDue() || store.isShowing() || replica.isMergeDue }
+  }
+
+  /// Returns whether one of the devices that say they have more still sends something, or may be about to begin.
+  private func expects(_ report: WaitReport, _ arrivals: inout Arrivals) throws -> Bool {
+    let received = Dictionary(
+      replica.peerViews.map { ($0.device.description, $0.received) }, uniquingKeysWith: { $0.saturatingAdding($1) })
+    let now = ContinuousClock.now
+    let senders =
+      try Set(report.missing.map(\.device)).map { ($0, received[$0] ?? 0) }
+      + replica.zoneIDs.filter(isAwaited).map { ($0.description, 0) }
+    return senders.count { !arrivals.look($0.0, count: $0.1, now: now) } > 0
+  }
+
+  /// Returns the zones in which a peer is a member, if its session is so new that it has named none. Its vectors are
+  /// not known yet.
+  private func awaitedZones(of peer: Replica.PeerView) -> [ZoneID] {
+    guard peer.zones.isEmpty else { return [] }
+    return replica.zoneIDs.filter {
+      replica.isMember(peer.account, of: $0) && replica.isMember(replica.account.id, of: $0)
+    }
+  }
+
+  /// Returns whether nothing has arrived yet of a share that this account has joined.
+  private func isAwaited(_ zone: ZoneID) throws -> Bool {
+    guard isRunning, let state = replica.shareState(zone), state.owner != replica.account.id,
+      state.permission(replica.account.id) != nil
+    else { return false }
+    return try store.storedVector(zone).authors.isEmpty
+  }
+
+  // MARK: Proof
+
+  nonisolated(nonsending) func verify(timeout: Duration) async throws -> VerifyReport {
+    let deadline = ContinuousClock.now + timeout
+    var asked: ContinuousClock.Instant?
+    while true {
+      if asked.map({ ContinuousClock.now - $0 > Self.askAgain }) ?? true {
+        replica.requestDigests()
+        driver.performActions()
+        asked = .now
+      }
+      try driver.requireDatabase()
+      let comparisons = try comparisons()
+      let isOver = ContinuousClock.now >= deadline
+      if comparisons.isEmpty, isOver || !mayConnect { throw noMember }
+      let locked = lock.messageWithAdvice
+      if isOver || locked == nil && !comparisons.isEmpty && comparisons.allSatisfy(\.isDecided) {
+        return VerifyReport(
+          comparisons: comparisons.map(\.comparison), locked: locked,
+          older: try store.refusedRecords(limit: Self.olderNamed).map {
+            VerifyReport.Older(zone: $0.zone.description, table: $0.table, key: ReportedValue($0.key))
+          }, olderCount: try store.refusedCount(), held: try HeldAnswers(context: context).counts())
+      }
+      try await Task.sleep(for: Self.look)
+    }
+  }
+
+  private static let askAgain = Duration.milliseconds(500)
+  /// The maximum number of records that `verify` names because their rows are older than the merged values.
+  private static let olderNamed = 100
+
+  /// Compares this node with each member in each zone. A comparison is undecided if the member may still report
+  /// something else.
+  private func comparisons() throws -> [(comparison: VerifyReport.Comparison, isDecided: Bool)] {
+    try replica.peerViews.flatMap { peer in
+      try peer.zones.compactMap { zone in
+        guard let view = try replica.zoneView(zone) else { return nil }
+        let theirs = peer.digests[zone]
+        let (unsentHere, unsentThere) = (try store.unsent(zone), theirs?.unsent ?? .nothing)
+        let isComparable = theirs?.vector == view.merged && unsentHere != .pending && unsentThere != .pending
+        let outcome: VerifyReport.Comparison.Outcome =
+          if isComparable, theirs?.digest != view.digest {
+            .unequal
+          } else if unsentHere != .nothing {
+            .unsentHere
+          } else if unsentThere != .nothing {
+            .unsentThere
+          } else {
+            isComparable ? .equal : .notInTime
+          }
+        let comparison = VerifyReport.Comparison(
+          zone: zone.description, device: peer.device.description, name: devices.name(of: peer), outcome: outcome,
+          here: view.digest.hash.hexadecimal, there: theirs.map { $0.digest.hash.hexadecimal })
+        return (comparison, isComparable)
+      }
+    }
+  }
+
+  // MARK: Without a connection
+
+  /// Whether another device may still connect: an address is dialled, or the node has just started and knows others.
+  private var mayConnect: Bool {
+    guard !replica.isRevoked else { return false }
+    return addresses.wanted.contains { addresses.mayAnswer($0, replica) } || addresses.isExpectingPeers && knowsOthers
+  }
+
+  private var knowsOthers: Bool {
+    replica.account.liveDevices.contains { $0 != replica.device }
+      || replica.zoneIDs.contains { zone in
+        guard let state = replica.shareState(zone), state.permission(replica.account.id) != nil else { return false }
+        return state.owner != replica.account.id
+          || state.participants.values.contains { $0.permission != nil }
+      }
+  }
+
+  /// The reason that no device is connected, with the attempts so far.
+  private var noMember: Refusal {
+    if let revocation = NodeChecks(context: context).revocation {
+      return Refusal(code: "device.revoked", message: "\(revocation.what) \(revocation.wayOut ?? "")")
+    }
+    let tried = addresses.wanted.map { address -> String in
+      guard addresses.mayAnswer(address, replica) else {
+        return "\(address): its device has nothing in common with this one any more"
+      }
+      guard let dial = addresses.dials[address], let since = dial.triedSince else { return "\(address): not tried yet" }
+      let outcome = dial.lastError.map { printable($0) } ?? "no answer yet"
+      return "\(address), tried since \(ControlJSON.text(Date(milliseconds: since))): \(outcome)"
+    }
+    return .noMember(tried: tried, knowsOthers: knowsOthers)
+  }
+}

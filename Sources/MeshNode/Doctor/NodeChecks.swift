@@ -1,0 +1,90 @@
+import MeshControl
+import MeshCore
+import MeshReplication
+
+/// Checks of the node itself: its configuration, its work, and its place in the account.
+struct NodeChecks: NodePart {
+  let context: NodeContext
+
+  func daemonCheck() -> HealthCheck {
+    guard let listening = addresses.listening else {
+      return HealthCheck(
+        "daemon", .ok, "No daemon runs on this home: what only a running node knows is not looked at.",
+        wayOut: "mesh serve starts it.")
+    }
+    return HealthCheck("daemon", .ok, "The daemon runs and listens on \(listening).")
+  }
+
+  /// Compares the file with the configuration in use. A daemon continues with the configuration that it read, even if
+  /// the next start would fail.
+  func configurationCheck() -> HealthCheck {
+    do {
+      let now = try home.configuration()
+      // The command line may have given other addresses.
+      let isRead =
+        now.database == configuration.database && now.keepsCopies == configuration.keepsCopies
+        && now.keptBlobs == configuration.keptBlobs && now.peers.allSatisfy(configuration.peers.contains)
+      guard isRead else {
+        return HealthCheck(
+          "configuration", .warning, "config.toml was changed since the daemon read it.",
+          wayOut: "Send the daemon SIGHUP. A new database takes effect when you start the daemon again.")
+      }
+      return HealthCheck("configuration", .ok, "config.toml is what this node goes by.")
+    } catch {
+      return HealthCheck(
+        "configuration", .alarm, "\(error.userMessage) The node goes on with what it read before.",
+        wayOut: "Mend the line; without that, the next mesh serve fails.")
+    }
+  }
+
+  /// Returns the fault that last stopped this node's own work, such as a full disk, a lock that a program keeps, or a
+  /// failing disk.
+  func workCheck() -> HealthCheck {
+    guard let fault = driver.fault else {
+      return HealthCheck("work", .ok, "Nothing keeps this node from flushing and merging.")
+    }
+    return HealthCheck(
+      "work", .alarm, fault.hasSuffix(".") ? fault : fault + ".",
+      wayOut:
+        "Make room where a disk is full, or end what the message names; the node tries again by itself and loses nothing."
+    )
+  }
+
+  func deviceCheck() -> HealthCheck {
+    if let revocation = revocation { return revocation }
+    let live = replica.account.liveDevices.count
+    guard live < Limits.liveDevices else {
+      return HealthCheck(
+        "device", .warning, "The account has \(live) devices, and no more can join.",
+        wayOut: "mesh device revoke those that are gone.", figures: ["devices": live])
+    }
+    return HealthCheck("device", .ok, "This device is certified.", figures: ["devices": live])
+  }
+
+  func refusalCheck() -> HealthCheck {
+    guard !replica.refusals.isEmpty else { return HealthCheck("refused", .ok, "No change set was refused.") }
+    let reasons = replica.refusals.sorted { $0.key < $1.key }.map { "\($0.value) \(printable($0.key))" }
+    return HealthCheck(
+      "refused", .warning, "Change sets were refused since the start: \(reasons.joined(separator: ", ")).",
+      wayOut:
+        "Nothing of them is kept. Whoever sent them may only have passed them on, and the log names it. If writes of an "
+        + "honest device are missing, update mesh there and here.",
+      figures: replica.refusals)
+  }
+
+  /// The check that fails if the account has revoked this device, or nil if it hasn't.
+  var revocation: HealthCheck? {
+    guard replica.isRevoked else { return nil }
+    if replica.account.isUnconfirmed(replica.device) {
+      return HealthCheck(
+        "device", .alarm,
+        "The account's key was replaced, and nobody has confirmed this device since: it takes no part, and its writes "
+          + "stay here.",
+        wayOut: "On the machine with the account's key: mesh device confirm \(replica.device)")
+    }
+    return HealthCheck(
+      "device", .alarm, "The account revoked this device: it takes no further part, and its writes stay here.",
+      wayOut: "Make a new home, and join again with an invite of the account: mesh init --home DIR --database PATH "
+        + "--link -")
+  }
+}

@@ -1,0 +1,138 @@
+import Logging
+import MeshControl
+import MeshCore
+import MeshReplication
+
+/// The addresses of this node and of its peers: where it listens, which addresses it dials, and how that went.
+final class AddressBook {
+  struct DialState {
+    fileprivate(set) var device: DeviceID?
+    /// True if a node has answered there since the start, whether it admitted this one or not.
+    fileprivate(set) var hasAnswered = false
+    /// The time of the first attempt since the last session, in milliseconds since 1970.
+    fileprivate(set) var triedSince: Int64?
+    fileprivate(set) var lastError: String?
+    /// The time at which the last session or attempt ended.
+    fileprivate var ended: ContinuousClock.Instant?
+    /// True if the address must be dialled without further waiting.
+    fileprivate var isRequested = false
+  }
+
+  /// The time between two attempts at an address whose device has nothing in common with this one. Another device may
+  /// take over the address.
+  private static let pauseWithoutPart = Duration.seconds(600)
+  /// The time within which devices that dial this node return: the longest wait between two attempts.
+  private static let reconnecting = Backoff.dial.last * 1.5
+
+  /// The listening address, or nil while no daemon runs.
+  private(set) var listening: HostPort?
+  /// The state of each address that is dialled.
+  private(set) var dials: [HostPort: DialState] = [:]
+  private var known: KnownPeers
+  /// The time until which formerly connected peers may still be returning.
+  private var reconnected = ContinuousClock.now
+  private let home: Home
+  private let settings: Settings
+  private let time: SystemTime
+  private let logger: Logger
+
+  init(home: Home, known: KnownPeers, settings: Settings, time: SystemTime, logger: Logger) {
+    (self.home, self.known, self.settings, self.time, self.logger) = (home, known, settings, time, logger)
+  }
+
+  // MARK: This node
+
+  func listens(on address: HostPort) {
+    listening = address
+    expectPeers()
+  }
+
+  /// Notes that devices that dial this node have had no time to connect.
+  func expectPeers() { reconnected = .now + Self.reconnecting }
+
+  /// True if the node started listening or opened its database again a moment ago.
+  var isExpectingPeers: Bool { ContinuousClock.now < reconnected }
+
+  /// Returns the addresses that an invite names.
+  ///
+  /// - Throws: A `Refusal` if no daemon runs.
+  func toAdvertise() throws -> [String] {
+    guard let listening else {
+      throw Refusal(
+        code: "daemon.needed", message: "An invite needs a running daemon to answer it: start one with mesh serve.",
+        exit: .daemonNeeded)
+    }
+    return LocalAddresses.toAdvertise(listening, configured: settings.configuration.advertise)
+  }
+
+  // MARK: Peers
+
+  /// The addresses from `config.toml`, and those from joining.
+  var wanted: [HostPort] {
+    let configured = settings.configuration.peers
+    return configured + known.dialled.filter { !configured.contains($0) }
+  }
+
+  /// Returns the device that was last met at an address, in this run or in an earlier one.
+  func device(at address: HostPort) -> DeviceID? { dials[address]?.device ?? known.device(at: address) }
+
+  /// Returns whether to dial an address. If its device already has a session, it isn't dialled.
+  func shouldDial(_ address: HostPort, _ replica: Replica) -> Bool {
+    guard wanted.contains(address) else { return false }
+    guard let dial = dials[address], let device = dial.device else { return true }
+    if replica.peerViews.contains(where: { $0.device == device }) { return false }
+    guard Devices(replica).hasNoPart(device), let ended = dial.ended else { return true }
+    return ContinuousClock.now - ended > Self.pauseWithoutPart
+  }
+
+  /// Returns whether the device at an address may have something in common with this one. It is not known before the
+  /// first session.
+  func mayAnswer(_ address: HostPort, _ replica: Replica) -> Bool {
+    dials[address]?.device.map { !Devices(replica).hasNoPart($0) } ?? true
+  }
+
+  /// Requests an early attempt, because the reason for the earlier failures is over.
+  func dialSoon(_ addresses: [HostPort]) {
+    for address in addresses { dials[address, default: DialState()].isRequested = true }
+  }
+
+  /// Returns true once for each call of `dialSoon`.
+  func takeRequest(for address: HostPort) -> Bool {
+    defer { dials[address]?.isRequested = false }
+    return dials[address]?.isRequested ?? false
+  }
+
+  func dialBegins(_ address: HostPort) {
+    if dials[address]?.triedSince == nil { dials[address, default: DialState()].triedSince = time.milliseconds() }
+  }
+
+  func dialEnded(_ address: HostPort, _ reason: String?) {
+    dials[address, default: DialState()].lastError = reason
+    dials[address]?.ended = .now
+  }
+
+  func answered(_ address: HostPort) { dials[address, default: DialState()].hasAnswered = true }
+
+  func met(_ device: DeviceID, at address: HostPort) {
+    dials[address, default: DialState()].device = device
+    dials[address]?.lastError = nil
+    dials[address]?.triedSince = nil
+    if known.device(at: address) != device { changeKnown { $0.met(device, at: address) } }
+  }
+
+  /// Makes the node dial addresses from now on.
+  func remember(_ addresses: [HostPort]) {
+    dialSoon(addresses)
+    let new = addresses.filter { !wanted.contains($0) }
+    if !new.isEmpty { changeKnown { for address in new { $0.dial(address) } } }
+  }
+
+  private func changeKnown(_ change: (inout KnownPeers) -> Void) {
+    change(&known)
+    do {
+      try home.write(known)
+    } catch {
+      logger.warning("\(home.path(of: .peers)) can't be written: \(error)")
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import MeshCore
+import MeshReplication
+import MeshStore
+
+/// Checks regularly whether this node and its members are equal.
+struct EqualityWatch {
+  struct Alarm: Hashable {
+    let zone: ZoneID
+    let device: DeviceID
+  }
+
+  /// The time between two checks, which need two short messages for each member and zone.
+  static let interval = Duration.seconds(60)
+
+  /// The time at which each device was last found to have merged everything that this node has, in milliseconds since
+  /// 1970.
+  private(set) var converged: [ZoneID: [DeviceID: Int64]] = [:]
+  /// The pairs with equal vectors and unequal digests that were confirmed.
+  private(set) var alarms: Set<Alarm> = []
+  /// The pairs with equal vectors and unequal digests of the last check.
+  private var suspected: Set<Alarm> = []
+
+  /// Compares the digests that arrived since the last check. One unequal answer may have arrived during a flush, but two
+  /// in a row at equal vectors did not.
+  ///
+  /// - Returns: The alarms that are new.
+  mutating func compare(_ database: NodeDatabase, now: Int64) throws -> Set<Alarm> {
+    var unequal: Set<Alarm> = []
+    var equal: Set<Alarm> = []
+    for peer in database.replica.peerViews {
+      for zone in peer.zones {
+        guard let view = try database.replica.zoneView(zone) else { continue }
+        let pair = Alarm(zone: zone, device: peer.device)
+        if peer.merged[zone] == view.merged { converged[zone, default: [:]][peer.device] = now }
+        guard let theirs = peer.digests[zone], theirs.vector == view.merged, theirs.unsent != .pending,
+          try database.store.unsent(zone) != .pending
+        else { continue }
+        if theirs.digest == view.digest { equal.insert(pair) } else { unequal.insert(pair) }
+      }
+    }
+    let confirmed = unequal.intersection(suspected)
+    defer { (alarms, suspected) = (alarms.union(confirmed).subtracting(equal), unequal) }
+    return confirmed.subtracting(alarms)
+  }
+}

@@ -1,0 +1,94 @@
+import MeshControl
+import MeshCore
+import MeshCrypto
+import MeshReplication
+import MeshStore
+
+/// The keys of a home that its database needs.
+struct NodeKeys {
+  let device: DeviceKeys
+  let cryptography: Sodium
+
+  init(_ home: Home) throws {
+    cryptography = try Sodium()
+    device = try Self.key(.deviceKey, home) { bytes throws(CryptoError) in try DeviceKeys(encoded: bytes) }
+  }
+
+  /// Returns the account's key if this home has one, whether or not it is the current one.
+  static func signer(_ home: Home) throws -> AccountSigner? {
+    guard try home.exists(.accountKey) else { return nil }
+    let key = try Self.key(.accountKey, home) { bytes throws(CryptoError) in try AccountKey(encoded: bytes) }
+    return AccountSigner(publicKey: key.publicKey) { key.sign($0) }
+  }
+
+  private static func key<Key>(
+    _ file: HomeFile, _ home: Home, _ decode: ([UInt8]) throws(CryptoError) -> Key
+  ) throws -> Key {
+    let bytes = try home.read(file)
+    do throws(CryptoError) {
+      return try decode(bytes)
+    } catch {
+      throw HomeError(
+        .damaged, "\(home.path(of: file)) is damaged (\(error.message)): restore it from a backup of the home.")
+    }
+  }
+}
+
+/// An open database: the file's lock, the store, and the replica that works on it.
+struct OpenDatabase {
+  let store: Store
+  let replica: Replica
+  private let lock: DatabaseLock
+
+  /// Opens the database.
+  ///
+  /// - Parameter isReplacement: True if the file replaced another one that was open. SQLite may have mixed the two, so
+  ///   the whole file is read before it is trusted.
+  init(
+    _ path: String, home: Home, keys: NodeKeys, account: AccountState,
+    prepareConnection: (@Sendable (OpaquePointer) -> Void)?, isReplacement: Bool = false
+  ) throws {
+    let lock = FileIdentity(at: path) == nil ? nil : try DatabaseLock(database: path, home: home)
+    let store = try Self.store(path, home, keys.cryptography, prepareConnection)
+    do {
+      self.lock = try lock ?? DatabaseLock(database: path, home: home)
+      if isReplacement { try store.quickCheck() }
+      let known = try store.accounts()
+      guard known.isEmpty || known.contains(account.id) else { throw ReplicaError.foreignDatabase }
+      replica = try Replica(
+        store: store, vault: HomeVault(home: home), account: account, secrets: keys.device,
+        accountSigner: try NodeKeys.signer(home), cryptography: keys.cryptography, randomness: keys.cryptography)
+      try AccountKeyFile(home: home).settle(replica)
+      self.store = store
+    } catch {
+      try? store.close()
+      lock?.release()
+      throw error
+    }
+  }
+
+  /// Opens the store, without creating a file. A new database in place of a missing one would only hide that it is
+  /// missing.
+  private static func store(
+    _ path: String, _ home: Home, _ cryptography: Sodium, _ prepareConnection: (@Sendable (OpaquePointer) -> Void)?
+  ) throws -> Store {
+    do {
+      return try Store(
+        path: path, create: false, cryptography: cryptography,
+        staging: FileStaging(directory: home.path(of: .staging)), prepareConnection: prepareConnection)
+    } catch let error as StoreError {
+      guard error.code == .missing else { throw error }
+      throw Refusal(
+        code: "database.missing",
+        message:
+          "\(path), the database of this node (\(home.path(of: .configuration))), is not there, and only mesh init "
+          + "makes one. Put it back, or a copy of it; or correct database in config.toml; or join again with a new home and an invite: "
+          + "mesh init --home DIR --database PATH --adopt-schema --link -")
+    }
+  }
+
+  func close() throws {
+    defer { lock.release() }
+    try store.close()
+  }
+}

@@ -1,0 +1,16 @@
+/// The configuration in use: that of `config.toml` at the last reading, with the options of the command line.
+final class Settings {
+  private(set) var configuration: Configuration
+
+  init(_ configuration: Configuration) { self.configuration = configuration }
+
+  /// Applies what takes effect immediately: all except another database or listening address.
+  ///
+  /// - Returns: True if that is everything.
+  func apply(_ new: Configuration) -> Bool {
+    let old = configuration
+    configuration = new
+    (configuration.database, configuration.listen) = (old.database, old.listen)
+    return configuration == new
+  }
+}

@@ -5,12 +5,13 @@ import MeshTransport
 final class Connections {
   private struct Connection {
     let link: Link
-    let dialled: HostPort?
-    var isMet = false
     var reason: String?
   }
 
   private var connections: [LinkID: Connection] = [:]
+  /// The connections whose peers the replica has not identified yet.
+  private var unmet: Set<LinkID> = []
+  private var dialled: [LinkID: HostPort] = [:]
   private var last: UInt64 = 0
   private let addresses: AddressBook
 
@@ -20,14 +21,21 @@ final class Connections {
 
   func add(_ link: Link, dialled: HostPort?) -> LinkID {
     last += 1
-    connections[LinkID(last)] = Connection(link: link, dialled: dialled)
-    if let dialled { addresses.answered(dialled) }
-    return LinkID(last)
+    let id = LinkID(last)
+    connections[id] = Connection(link: link)
+    unmet.insert(id)
+    if let dialled {
+      self.dialled[id] = dialled
+      addresses.answered(dialled)
+    }
+    return id
   }
 
   /// Returns the reason for the end of the removed connection.
   func remove(_ id: LinkID) -> String? {
     let ended = connections.removeValue(forKey: id)
+    unmet.remove(id)
+    dialled[id] = nil
     return ended?.reason ?? ended?.link.closeReason?.message
   }
 
@@ -58,12 +66,12 @@ final class Connections {
 
   /// Notes the peers that the replica has identified.
   func noteIdentities(_ replica: Replica) {
-    for (id, connection) in connections {
-      if !connection.isMet, replica.hasMet(id) {
-        connection.link.met()
-        connections[id]?.isMet = true
-      }
-      if let address = connection.dialled, let device = replica.device(at: id) { addresses.met(device, at: address) }
+    for id in unmet where replica.hasMet(id) {
+      connections[id]?.link.met()
+      unmet.remove(id)
+    }
+    for (id, address) in dialled {
+      if let device = replica.device(at: id) { addresses.met(device, at: address) }
     }
   }
 }

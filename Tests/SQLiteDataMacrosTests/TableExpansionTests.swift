@@ -33,11 +33,10 @@ import Testing
               self.allColumns = SQLiteDataQueries._flattened(expressions: text)
             }
           }
-
-          public typealias Columns = Selection
         }
 
         nonisolated extension Note: SQLiteDataQueries.Table {
+          public typealias Columns = Selection
           public static let tableName: Swift.String = "notes"
           public static let columns: TableColumns = TableColumns()
           public static let _columnWidth: Swift.Int = TableColumns.allColumns.count

@@ -33,11 +33,10 @@ import Testing
               self.allColumns = SQLiteDataQueries._flattened(expressions: text)
             }
           }
-
-          public typealias Columns = Selection
         }
 
         nonisolated extension Note: SQLiteDataQueries.Table {
+          public typealias Columns = Selection
           public static let tableName: Swift.String = "notes"
           public static let columns: TableColumns = TableColumns()
           public static let _columnWidth: Swift.Int = TableColumns.allColumns.count
@@ -49,6 +48,43 @@ import Testing
           }
         }
         """)
+  }
+
+  @Test("a property id that isn't the primary key makes a table without one")
+  func noKey() {
+    for attribute in ["@Column(primaryKey: false)", "@Column(\"number\", primaryKey: false)"] {
+      let text = Expansion("@Table struct Foo {\n  \(attribute) let id: Int\n}").text
+      #expect(text.contains("TableColumns: SQLiteDataQueries.TableDefinition"))
+      #expect(!text.contains("Draft") && !text.contains("PrimaryKey"))
+    }
+  }
+
+  @Test("an initial value replaces NULL, unless the property can be nil or is constant")
+  func defaults() {
+    let text = Expansion("@Table struct Foo {\n  var a: Int = 1\n  var b: Int? = 2\n  let c = 3\n}").text
+    for line in [
+      "self.a = try decoder.decode(Int.self, default: 1)\n", "self.b = try decoder.required(Int?.self)\n",
+      "_ = try decoder.decode(Swift.Int.self)\n",
+    ] {
+      #expect(text.contains(line), "\(line)")
+    }
+  }
+
+  @Test("a draft needs no value for a column that the database fills in")
+  func lazyColumns() {
+    let text = Expansion(
+      """
+      @Table struct Foo {
+        let id: Int
+        @Column(lazyInitializable: true) var createdAt: Date
+        @Column(lazyInitializable: true) var count = 1
+        var title: String
+      }
+      """
+    ).text
+    for parameter in ["id: Int? = nil", "createdAt: Date? = nil", "count: Swift.Int = 1", "title: String\n"] {
+      #expect(text.contains("      " + parameter), "\(parameter)")
+    }
   }
 
   @Test("an initial value that names its type needs no annotation")

@@ -120,6 +120,15 @@ struct ExecutionTests {
     }
   }
 
+  @Test("a parameter in the SQL that no value is bound to is an error")
+  func unboundParameters() throws {
+    try database.read { (db) throws in
+      for query: QueryFragment in ["SELECT ?", "SELECT \(bind: 1) + ?", "SELECT \(bind: 1) + :number"] {
+        #expect(throws: DatabaseError.self) { try SQLQueryExpression(query, as: Int?.self).fetchOne(db) }
+      }
+    }
+  }
+
   @Test("a UUID is read in lower, upper and mixed case")
   func uuids() throws {
     let id = UUID()

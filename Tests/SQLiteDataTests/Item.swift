@@ -117,3 +117,9 @@ func sampleDatabase() throws -> any DatabaseWriter {
   }
   return database
 }
+
+/// A selection for properties in other files.
+@Selection
+struct ItemName: Sendable {
+  let title: String
+}

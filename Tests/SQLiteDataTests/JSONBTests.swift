@@ -40,6 +40,19 @@ struct JSONBTests {
     }
   }
 
+  @Test("texts are read whose sizes take one, two, four and eight bytes")
+  func sizes() throws {
+    try database().write { db in
+      for (code, width, count) in [(12, 1, 200), (13, 2, 300), (14, 4, 70_000), (15, 8, 5)] {
+        let size = (0..<width).reversed().map { UInt8(truncatingIfNeeded: count >> ($0 * 8)) }
+        let text = [UInt8(code << 4 | 7)] + size + [UInt8](repeating: UInt8(ascii: "x"), count: count)
+        let length = (0..<4).reversed().map { UInt8(truncatingIfNeeded: text.count >> ($0 * 8)) }
+        try db.execute(sql: "INSERT OR REPLACE INTO notes VALUES (1, ?)", arguments: [Data([0xEB] + length + text)])
+        #expect(try Memo.fetchAll(db) == [Memo(id: 1, tags: [String(repeating: "x", count: count)])])
+      }
+    }
+  }
+
   @Test("bytes that aren't binary JSON are an error that names the column")
   func corrupted() throws {
     try database().write { db in

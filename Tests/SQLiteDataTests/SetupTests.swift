@@ -78,6 +78,17 @@ struct SetupTests {
     #expect(try database.read { try String.fetchOne($0, sql: "SELECT uuid()") } == "own")
   }
 
+  @Test("an app's uuid() with an argument doesn't replace the one without")
+  func uuidsWithArguments() throws {
+    var configuration = Configuration()
+    configuration.prepareDatabase { db in
+      db.add(function: GRDB.DatabaseFunction("uuid", argumentCount: 1) { _ in "own" })
+    }
+    let database = try defaultDatabase(configuration: configuration)
+    #expect(try database.read { try String.fetchOne($0, sql: "SELECT uuid(1)") } == "own")
+    #expect(try database.read { try UUID.fetchOne($0, sql: "SELECT uuid()") } != nil)
+  }
+
   @Test("a default database that isn't set is an issue, and properties stay as they are", .dependencies)
   func unset() {
     withKnownIssue {

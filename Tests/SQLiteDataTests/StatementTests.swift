@@ -84,6 +84,39 @@ struct StatementTests {
     }
   }
 
+  @Test("a column that may be NULL is compared with a bound, which belongs to the range or doesn't")
+  func optionalBounds() throws {
+    try database.write { (db) throws in
+      try db.seed { for id in 1...4 { Measurement(id: id, count: id < 4 ? id : nil) } }
+      let conditions: [(Where<Measurement>, [Int])] = [
+        (Measurement.where { $0.count.gt(2) }, [3]), (Measurement.where { $0.count > 2 }, [3]),
+        (Measurement.where { $0.count.gte(2) }, [2, 3]), (Measurement.where { $0.count >= 2 }, [2, 3]),
+        (Measurement.where { $0.count.lt(2) }, [1]), (Measurement.where { $0.count < 2 }, [1]),
+        (Measurement.where { $0.count.lte(2) }, [1, 2]), (Measurement.where { $0.count <= 2 }, [1, 2]),
+        (Measurement.where { $0.id.lte($0.count) }, [1, 2, 3]), (Measurement.where { $0.id.gt($0.count) }, []),
+        (Measurement.where { $0.id.lt($0.count) }, []), (Measurement.where { $0.id.gte($0.count) }, [1, 2, 3]),
+        (Measurement.where { $0.id > 2 }, [3, 4]), (Measurement.where { $0.id >= 2 }, [2, 3, 4]),
+        (Measurement.where { $0.id < 2 }, [1]), (Measurement.where { $0.id <= 2 }, [1, 2]),
+      ]
+      for (condition, ids) in conditions {
+        #expect(try condition.order(by: \.id).select(\.id).fetchAll(db) == ids, "\(condition.query.debugDescription)")
+      }
+    }
+  }
+
+  @Test("a limit keeps the offset that was set before it, and an offset the limit")
+  func limitsAndOffsets() throws {
+    try database.write { (db) throws in
+      try db.seed { for id in 1...4 { Measurement(id: id) } }
+      let ids = Measurement.order(by: \.id).select(\.id)
+      #expect(try ids.offset(1).limit(2).fetchAll(db) == [2, 3])
+      #expect(try ids.limit(2).offset(1).fetchAll(db) == [2, 3])
+      #expect(try ids.limit(2, offset: 1).limit(1).fetchAll(db) == [2])
+      #expect(try ids.limit(2, offset: 1).limit(2, offset: 2).fetchAll(db) == [3, 4])
+      #expect(try ids.offset(3).fetchAll(db) == [4])
+    }
+  }
+
   @Test("a row with a key of several columns is found, updated, overwritten and deleted")
   func compositeKeys() throws {
     try database.write { (db) throws in

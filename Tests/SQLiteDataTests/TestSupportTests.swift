@@ -144,4 +144,15 @@ struct FunctionTests {
       #expect(try Item.where { $0.id.lt(0) }.select { Longest()._call($0.title) }.fetchAll(db) == [nil])
     }
   }
+
+  @Test("an aggregate function that can't read one of its rows fails the query")
+  func aggregateError() throws {
+    try database.write { (db) throws in
+      db.add(function: Longest())
+      // The rows without a category come after others.
+      #expect(throws: DatabaseError.self) { try Item.select { Longest()._call($0.category) }.fetchAll(db) }
+      let food = Item.where { $0.category.eq("Food") }
+      #expect(try food.select { Longest()._call($0.category) }.fetchOne(db) == "Food")
+    }
+  }
 }

@@ -30,6 +30,8 @@ final class WriteEvents: Sendable {
     }
     // Otherwise a child process would keep the writing end open.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    // SQLite puts the WAL beside the file that a symbolic link leads to, and a program may change its directory.
+    let path = Self.canonical(path)
     stopping = ends[1]
     let stopped = ends[0]
     // It gets its own thread, because it blocks.
@@ -41,6 +43,12 @@ final class WriteEvents: Sendable {
 
   deinit {
     if stopping >= 0 { close(stopping) }
+  }
+
+  private static func canonical(_ path: String) -> String {
+    guard let resolved = realpath(path, nil) else { return path }
+    defer { free(resolved) }
+    return String(cString: resolved)
   }
 
   private static func watch(_ path: String, _ poll: Int32, _ stopped: Int32, _ look: () -> Void) {

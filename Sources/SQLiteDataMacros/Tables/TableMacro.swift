@@ -80,7 +80,7 @@ extension Record {
   }
 
   fileprivate var members: [DeclSyntax] {
-    ([tableColumns, selection, "\(access)typealias Columns = Selection"] + cases + [draftType].compactMap(\.self))
+    ([tableColumns, selection] + cases + [draftType].compactMap(\.self))
       .map(DeclSyntax.init(source:))
   }
 
@@ -94,9 +94,12 @@ extension Record {
       """
     }
     let refinement = isEnum ? ", \(core)._CaseTable" : key == nil ? "" : ", \(core).PrimaryKeyedTable"
+    // The name `Columns` is made here, and not with the other types, so that the compiler reads the conformance when it
+    // looks for the name: in the argument of a property wrapper, it wouldn't look for the conformance elsewhere.
     return ExtensionDeclSyntax(
       header: "\(type.trimmed): \(core).Table\(refinement)",
       members: """
+          \(access)typealias Columns = Selection
         \(keyMembers ?? "")  \(access)static let tableName: Swift.String = \(table.literal)
         \(schema)\(requirements)
         """)

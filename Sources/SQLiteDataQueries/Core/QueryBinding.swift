@@ -50,10 +50,15 @@ extension QueryBinding: CustomDebugStringConvertible {
     switch self {
     case .blob(let bytes): "x'" + bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "'"
     case .bool(let value): value ? "1" : "0"
+    // SQL has no names for these numbers. SQLite stores one that is no number as NULL.
+    case .double(let value) where !value.isFinite: value.isNaN ? "NULL" : value < 0 ? "-9e999" : "9e999"
     case .double(let value): value.description
     case .date(let value): "'\(value.iso8601String)'"
     case .int(let value): value.description
     case .null: "NULL"
+    // SQLite ends a statement at a NUL character.
+    case .text(let value) where value.utf8.contains(0):
+      "CAST(\(QueryBinding.blob(Array(value.utf8)).debugDescription) AS TEXT)"
     case .text(let value): QueryFragment(quote: value, delimiter: .text).sql
     case .uint(let value): value.description
     case .uuid(let value): "'\(value.uuidString.lowercased())'"

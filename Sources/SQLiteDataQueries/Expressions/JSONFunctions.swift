@@ -56,6 +56,9 @@ extension TableDefinition where QueryValue: Codable {
   /// // SELECT json_object('id', "tags"."id", 'title', "tags"."title")
   /// // FROM "tags"
   /// ```
+  ///
+  /// The keys are the names of the columns. If a column has another name than its property, declare `CodingKeys` with
+  /// the names of the columns.
   public func jsonObject() -> SQLQueryExpression<QueryValue.JSONRepresentation> {
     SQLQueryExpression(_jsonObject(QueryValue.self))
   }

@@ -21,11 +21,11 @@
 ///   - name: The name of the table. By default, the name of the type in lower camel case and in the plural.
 ///   - schema: The name of an attached database that holds the table.
 @attached(
-  member, names: named(TableColumns), named(Selection), named(Columns), named(Draft), named(_Cases), named(_cases))
+  member, names: named(TableColumns), named(Selection), named(Draft), named(_Cases), named(_cases))
 @attached(
   extension, conformances: Table, PrimaryKeyedTable, _CaseTable,
-  names: named(PrimaryKey), named(primaryKey), named(tableName), named(schemaName), named(columns), named(_columnWidth),
-  named(init(decoder:)), named(_encode))
+  names: named(Columns), named(PrimaryKey), named(primaryKey), named(tableName), named(schemaName), named(columns),
+  named(_columnWidth), named(init(decoder:)), named(_encode))
 public macro Table(_ name: String = "", schema: String? = nil) =
   #externalMacro(module: "SQLiteDataMacros", type: "TableMacro")
 
@@ -45,10 +45,10 @@ public macro Table(_ name: String = "", schema: String? = nil) =
 ///
 /// - Parameter name: The name of the selection if a common table expression has it. By default, the name of the type in
 ///   lower camel case and in the plural.
-@attached(member, names: named(TableColumns), named(Selection), named(Columns), named(_Cases), named(_cases))
+@attached(member, names: named(TableColumns), named(Selection), named(_Cases), named(_cases))
 @attached(
   extension, conformances: Table, _CaseTable,
-  names: named(tableName), named(columns), named(_columnWidth), named(init(decoder:)), named(_encode))
+  names: named(Columns), named(tableName), named(columns), named(_columnWidth), named(init(decoder:)), named(_encode))
 public macro Selection(_ name: String = "") = #externalMacro(module: "SQLiteDataMacros", type: "SelectionMacro")
 
 /// Describes the column of a property or of an enum's case.

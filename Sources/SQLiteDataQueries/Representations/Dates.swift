@@ -2,10 +2,19 @@ public import Foundation
 
 extension Date: QueryBindable {
   @inlinable public static var _isPlaceholder: Bool { true }
-  @inlinable public var queryBinding: QueryBinding { .date(self) }
+  @inlinable public var queryBinding: QueryBinding {
+    _hasISO8601Text ? .date(self) : .invalid(DateRangeError(self))
+  }
   @inlinable public init(decoder: inout some QueryDecoder) throws {
     guard let value = try decoder.decode(Date.self) else { throw QueryDecodingError.missingRequiredColumn }
     self = value
+  }
+
+  /// Whether the date is in the years 0 to 9999. The text of another date would be ordered wrongly, and SQLite's date
+  /// functions couldn't read it.
+  @inlinable public var _hasISO8601Text: Bool {
+    // The last milliseconds are those that aren't rounded up to the year 10000.
+    timeIntervalSince1970 >= -62_167_219_200 && timeIntervalSince1970 < 253_402_300_799.9995
   }
 
   /// The text that stores a date by default, in UTC with milliseconds: `2001-01-01 00:00:00.000`.
@@ -58,6 +67,21 @@ extension Date: QueryBindable {
   public static func _parse(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
     var reader = _DateReader(text: text)
     return reader.read()
+  }
+}
+
+/// A date that ISO 8601 text with four digits for the year can't express.
+public struct DateRangeError: Error, CustomStringConvertible {
+  /// The date in seconds. Foundation can't describe every date of this error.
+  public let timeIntervalSince1970: Double
+
+  public init(_ date: Date) { timeIntervalSince1970 = date.timeIntervalSince1970 }
+
+  public var description: String {
+    """
+    the date \(timeIntervalSince1970) seconds after 1970 isn't in the years 0 to 9999, so it has no text that SQLite can \
+    order; to store it as a number, write '@Column(as: Date.JulianDayRepresentation.self)'
+    """
   }
 }
 
@@ -205,7 +229,9 @@ extension Date {
     public init(queryOutput: Date) { self.queryOutput = queryOutput }
 
     @inlinable public static var _isPlaceholder: Bool { true }
-    public var queryBinding: QueryBinding { .text(queryOutput.iso8601String) }
+    public var queryBinding: QueryBinding {
+      queryOutput._hasISO8601Text ? .text(queryOutput.iso8601String) : .invalid(DateRangeError(queryOutput))
+    }
 
     public init(decoder: inout some QueryDecoder) throws { queryOutput = try Date(decoder: &decoder) }
   }

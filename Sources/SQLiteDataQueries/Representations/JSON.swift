@@ -46,6 +46,7 @@ extension JSONEncoder {
   static var queries: JSONEncoder {
     let encoder = JSONEncoder()
     encoder.dateEncodingStrategy = .custom { date, encoder in
+      guard date._hasISO8601Text else { throw DateRangeError(date) }
       var container = encoder.singleValueContainer()
       try container.encode(date.iso8601String)
     }

@@ -54,7 +54,7 @@ private struct JSONBReader {
       throw QueryDecodingError.dataCorrupted("the column doesn't hold binary JSON")
     }
     var text: [UInt8] = []
-    try Self.append(type, payload, to: &text)
+    try Self.append(type, payload, depth: 0, to: &text)
     return text
   }
 
@@ -78,7 +78,16 @@ private struct JSONBReader {
     return (first & 15, rest.prefix(size))
   }
 
-  private static func append(_ type: UInt8, _ payload: ArraySlice<UInt8>, to text: inout [UInt8]) throws {
+  /// The number of arrays and objects inside of each other that `JSONDecoder` reads.
+  private static let greatestDepth = 512
+
+  private static func append(
+    _ type: UInt8, _ payload: ArraySlice<UInt8>, depth: Int, to text: inout [UInt8]
+  ) throws {
+    // A deeper value would exhaust the stack.
+    guard depth <= greatestDepth else {
+      throw QueryDecodingError.dataCorrupted("the binary JSON has over \(greatestDepth) elements inside each other")
+    }
     switch type {
     case 0: text += "null".utf8
     case 1: text += "true".utf8
@@ -89,8 +98,8 @@ private struct JSONBReader {
       text += payload
       text.append(UInt8(ascii: "\""))
     case 10: text += try JSONEncoder().encode(String(decoding: payload, as: UTF8.self))
-    case 11: try append(elementsOf: payload, between: "[", "]", separators: [","], to: &text)
-    case 12: try append(elementsOf: payload, between: "{", "}", separators: [":", ","], to: &text)
+    case 11: try append(elementsOf: payload, between: "[", "]", separators: [","], depth: depth + 1, to: &text)
+    case 12: try append(elementsOf: payload, between: "{", "}", separators: [":", ","], depth: depth + 1, to: &text)
     default:
       throw QueryDecodingError.dataCorrupted(
         "the binary JSON has an element of type \(type), which JSON text has no form for")
@@ -99,7 +108,7 @@ private struct JSONBReader {
 
   private static func append(
     elementsOf payload: ArraySlice<UInt8>, between open: String, _ close: String, separators: [String],
-    to text: inout [UInt8]
+    depth: Int, to text: inout [UInt8]
   ) throws {
     var reader = JSONBReader(payload)
     var count = 0
@@ -110,7 +119,7 @@ private struct JSONBReader {
       }
       // The keys and values of an object take turns.
       if count > 0 { text += separators[(count - 1) % separators.count].utf8 }
-      try append(type, payload, to: &text)
+      try append(type, payload, depth: depth, to: &text)
       count += 1
     }
     text += close.utf8

@@ -1,10 +1,15 @@
 /// Two queries whose rows are combined.
-public struct CompoundSelect<QueryValue>: PartialSelectStatement, Combined, Sendable {
+public struct CompoundSelect<QueryValue>: PartialSelectStatement, Combined, Ordered, Sendable {
   public let query: QueryFragment
   fileprivate let combination: Combination
+  fileprivate let isOrdered: Bool
 
-  fileprivate init(_ lhs: QueryFragment, _ combination: Combination, _ other: some PartialSelectStatement) {
+  fileprivate init(
+    _ base: some PartialSelectStatement, _ combination: Combination, _ other: some PartialSelectStatement
+  ) {
     self.combination = combination
+    isOrdered = false
+    var lhs = base.query
     var rhs = other.query
     guard !lhs.isEmpty, !rhs.isEmpty else {
       // One query has no rows, and no SQL that could be combined.
@@ -17,8 +22,11 @@ public struct CompoundSelect<QueryValue>: PartialSelectStatement, Combined, Send
         }
       return
     }
+    // SQL allows ORDER BY and LIMIT only at the end, and WITH only at the beginning.
+    if (base as? any Ordered)?.isOrdered == true || lhs.isWith { lhs = Self.subquery(lhs) }
     // SQLite combines from left to right.
-    if let other = other as? any Combined, other.combination != combination || combination == .except {
+    let other = other as? any Combined
+    if rhs.isWith || other.map({ $0.combination != combination || combination == .except }) == true {
       rhs = Self.subquery(rhs)
     }
     var query = lhs
@@ -45,6 +53,24 @@ private protocol Combined {
   var combination: Combination { get }
 }
 
+/// A query that may end with ORDER BY or LIMIT.
+private protocol Ordered {
+  var isOrdered: Bool { get }
+}
+
+extension Select: Ordered {
+  fileprivate var isOrdered: Bool { !clauses.order.isEmpty || clauses.limit != nil }
+}
+
+extension Where: Ordered {
+  // The default scope of the table may have an order.
+  fileprivate var isOrdered: Bool { asSelect().isOrdered }
+}
+
+extension QueryFragment {
+  fileprivate var isWith: Bool { sql.hasPrefix("WITH ") }
+}
+
 extension PartialSelectStatement {
   /// The rows of both queries.
   ///
@@ -57,13 +83,15 @@ extension PartialSelectStatement {
   /// // FROM "remindersLists"
   /// ```
   ///
+  /// In SQL, the order and the limit of the last query are those of all rows.
+  ///
   /// - Parameters:
   ///   - all: Whether equal rows are kept.
   ///   - other: The other query.
   public func union<Other: PartialSelectStatement>(
     all: Bool = false, _ other: Other
   ) -> CompoundSelect<QueryValue> where Other.QueryValue == QueryValue {
-    CompoundSelect(query, all ? .unionAll : .union, other)
+    CompoundSelect(self, all ? .unionAll : .union, other)
   }
 
   /// The rows that both queries return.
@@ -79,7 +107,7 @@ extension PartialSelectStatement {
   public func intersect<Other: PartialSelectStatement>(
     _ other: Other
   ) -> CompoundSelect<QueryValue> where Other.QueryValue == QueryValue {
-    CompoundSelect(query, .intersect, other)
+    CompoundSelect(self, .intersect, other)
   }
 
   /// The rows of this query that the other one doesn't return.
@@ -95,7 +123,7 @@ extension PartialSelectStatement {
   public func except<Other: PartialSelectStatement>(
     _ other: Other
   ) -> CompoundSelect<QueryValue> where Other.QueryValue == QueryValue {
-    CompoundSelect(query, .except, other)
+    CompoundSelect(self, .except, other)
   }
 }
 
@@ -118,34 +146,34 @@ extension SelectStatement where QueryValue == (), Joins == () {
   ///   - all: Whether equal rows are kept.
   ///   - other: The other query.
   public func union(all: Bool = false, _ other: some SelectStatement<(), From, ()>) -> CompoundSelect<From> {
-    CompoundSelect(query, all ? .unionAll : .union, other)
+    CompoundSelect(self, all ? .unionAll : .union, other)
   }
 
   /// The rows that both queries return.
   public func intersect(_ other: some SelectStatement<(), From, ()>) -> CompoundSelect<From> {
-    CompoundSelect(query, .intersect, other)
+    CompoundSelect(self, .intersect, other)
   }
 
   /// The rows of this query that the other one doesn't return.
   public func except(_ other: some SelectStatement<(), From, ()>) -> CompoundSelect<From> {
-    CompoundSelect(query, .except, other)
+    CompoundSelect(self, .except, other)
   }
 }
 
 extension CompoundSelect where QueryValue: Table {
   /// The rows of both queries.
   public func union(all: Bool = false, _ other: some SelectStatement<(), QueryValue, ()>) -> Self {
-    CompoundSelect(query, all ? .unionAll : .union, other)
+    CompoundSelect(self, all ? .unionAll : .union, other)
   }
 
   /// The rows that both queries return.
   public func intersect(_ other: some SelectStatement<(), QueryValue, ()>) -> Self {
-    CompoundSelect(query, .intersect, other)
+    CompoundSelect(self, .intersect, other)
   }
 
   /// The rows of this query that the other one doesn't return.
   public func except(_ other: some SelectStatement<(), QueryValue, ()>) -> Self {
-    CompoundSelect(query, .except, other)
+    CompoundSelect(self, .except, other)
   }
 }
 
@@ -155,21 +183,21 @@ extension SelectStatement where QueryValue == () {
   public func union<J1: Table, each J2: Table>(
     all: Bool = false, _ other: some SelectStatement<(), From, Joins>
   ) -> CompoundSelect<(From, J1, repeat each J2)> where Joins == (J1, repeat each J2) {
-    CompoundSelect(query, all ? .unionAll : .union, other)
+    CompoundSelect(self, all ? .unionAll : .union, other)
   }
 
   /// The rows that both queries return.
   public func intersect<J1: Table, each J2: Table>(
     _ other: some SelectStatement<(), From, Joins>
   ) -> CompoundSelect<(From, J1, repeat each J2)> where Joins == (J1, repeat each J2) {
-    CompoundSelect(query, .intersect, other)
+    CompoundSelect(self, .intersect, other)
   }
 
   /// The rows of this query that the other one doesn't return.
   public func except<J1: Table, each J2: Table>(
     _ other: some SelectStatement<(), From, Joins>
   ) -> CompoundSelect<(From, J1, repeat each J2)> where Joins == (J1, repeat each J2) {
-    CompoundSelect(query, .except, other)
+    CompoundSelect(self, .except, other)
   }
 }
 
@@ -178,21 +206,21 @@ extension CompoundSelect {
   public func union<From: Table, J1: Table, each J2: Table>(
     all: Bool = false, _ other: some SelectStatement<(), From, (J1, repeat each J2)>
   ) -> Self where QueryValue == (From, J1, repeat each J2) {
-    CompoundSelect(query, all ? .unionAll : .union, other)
+    CompoundSelect(self, all ? .unionAll : .union, other)
   }
 
   /// The rows that both queries return.
   public func intersect<From: Table, J1: Table, each J2: Table>(
     _ other: some SelectStatement<(), From, (J1, repeat each J2)>
   ) -> Self where QueryValue == (From, J1, repeat each J2) {
-    CompoundSelect(query, .intersect, other)
+    CompoundSelect(self, .intersect, other)
   }
 
   /// The rows of this query that the other one doesn't return.
   public func except<From: Table, J1: Table, each J2: Table>(
     _ other: some SelectStatement<(), From, (J1, repeat each J2)>
   ) -> Self where QueryValue == (From, J1, repeat each J2) {
-    CompoundSelect(query, .except, other)
+    CompoundSelect(self, .except, other)
   }
 
   /// Orders the combined rows by the number of a column, from 1.
@@ -213,5 +241,6 @@ extension CompoundSelect {
     if !query.isEmpty { query.append(raw: suffix) }
     self.query = query
     combination = base.combination
+    isOrdered = true
   }
 }

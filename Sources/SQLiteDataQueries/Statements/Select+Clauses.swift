@@ -110,7 +110,9 @@ extension SelectStatement where Joins == () {
   /// // ORDER BY "reminders"."title"
   /// ```
   public func and(_ other: Where<From>) -> Select<QueryValue, From, ()> {
-    asSelect().filtering(other.predicates)
+    var result = asSelect().filtering(other.predicates)
+    result.clauses.isNone = result.clauses.isNone || other.scope == .none
+    return result
   }
 
   /// Makes one row of all rows with the same value.

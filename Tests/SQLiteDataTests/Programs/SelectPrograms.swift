@@ -417,6 +417,13 @@ struct SelectPrograms {
       let albums = rows.map { $0.1.sorted { $0.id < $1.id } }
       #expect(albums.map { $0.map(\.title) } == [["One", "Two"], ["Three", "Four"], []])
       #expect(albums.flatMap { $0 } == (try Album.order(by: \.id).fetchAll(db)))
+      // The filter also holds for the row without an album.
+      let filtered = try Artist.group(by: \.id)
+        .leftJoin(Album.all) { $0.id.eq($1.artistID) }
+        .order { artist, _ in artist.id }
+        .select { $1.jsonGroupArray(filter: $0.id.gt(1)) }
+        .fetchAll(db)
+      #expect(filtered.map(\.count) == [0, 2, 0])
       let titles = try Track.group(by: \.albumID).order(by: \.albumID)
         .select { $0.title.jsonGroupArray(filter: $0.title.neq("")) }
         .fetchAll(db)

@@ -164,13 +164,21 @@ extension PendingSlice.Source {
 }
 
 extension PendingSlice.Entry {
+  /// Adds the columns that have another value than before. The note of the write itself may be in the next slice. An
+  /// insert notes the values of the row that it may replace, and writes none of them if it is ignored or becomes an
+  /// update of other columns.
+  mutating func addUnnotedColumns(of row: [Value]) {
+    for (column, before) in was where columns[column] == nil {
+      guard let index = table.indexes[column], row[index] != before.value else { continue }
+      columns[column] = wall
+    }
+  }
+
   fileprivate mutating func note(_ row: Statement, _ catalog: Catalog) throws {
     firstID = min(firstID, row.integer(0))
     if row.integer(4) == PendingSlice.Op.was {
       let column = table.successors[row.integer(5)] ?? row.integer(5)
       if was[column].map({ row.integer(0) < $0.id }) ?? true { was[column] = (row.integer(0), row.value(8)) }
-      // The note of the write itself may be in the next slice.
-      columns[column] = max(columns[column] ?? row.integer(7), row.integer(7))
       wall = max(wall, row.integer(7))
       return
     }

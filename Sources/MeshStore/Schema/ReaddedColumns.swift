@@ -20,7 +20,7 @@ extension Session {
     var found = ReaddedColumns(schemaVersion: catalog.schemaVersion)
     // Each schema statement adds one to the version, and these columns take two.
     let seen = try sql.integer("SELECT schema_version FROM mesh_state WHERE id = 1") ?? 0
-    if seen > 0, catalog.schemaVersion == seen &+ 1 { return found }
+    if seen > 0, catalog.schemaVersion == seen || catalog.schemaVersion == seen &+ 1 { return found }
     let present = try sql.all(
       """
       SELECT mesh_table.id FROM mesh_table JOIN main.sqlite_schema s ON s.type = 'table' AND s.rowid = mesh_table.schema_row

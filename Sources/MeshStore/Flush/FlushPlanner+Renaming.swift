@@ -57,7 +57,7 @@ extension FlushPlanner {
             isShown
             ? old.shown[column] ?? before.cells[column]?.value
             : entry.table.origins[column]?.lazy.compactMap { old.shown[$0] ?? old.extra[$0] }.first
-              ?? entry.was[column]?.value
+              ?? entry.before(column)
           try write(entry, index, row[index], at: time(wall, after: old), over: shown, &cells)
           news = cells.filter { before.cells[$0.key] != $0.value }
           written.append(column)

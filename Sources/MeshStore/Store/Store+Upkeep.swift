@@ -167,7 +167,7 @@ extension Session {
       if finding.needsRecall { try requestRecall(finding, before: layout) }
       if !finding.newColumns.isEmpty {
         try noteTouches(finding, before: layout)
-        try awaitAssets(of: finding)
+        try awaitAssets(of: finding.newColumns, in: finding.table)
       }
       guard finding.needsRescan else { continue }
       // The table has its former name again, and the rows that it had.
@@ -201,11 +201,11 @@ extension Session {
   }
 
   /// Handles new columns whose name was a former name of another column. They are columns of their own again.
-  private func awaitAssets(of finding: CaptureFinding) throws {
-    for column in finding.newColumns {
+  func awaitAssets(of columns: [Int64], in table: Int64) throws {
+    for column in columns {
       try sql.run(
         "UPDATE mesh_asset_use SET shown = 0 WHERE tbl = ? AND col = ? AND shown = 2",
-        [.integer(finding.table), .integer(column)])
+        [.integer(table), .integer(column)])
     }
   }
 

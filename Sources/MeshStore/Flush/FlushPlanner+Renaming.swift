@@ -105,7 +105,7 @@ extension FlushPlanner {
     guard loser.value != winner.value else { return }
     // If the name was another column's, who has seen a value under it may have seen that column's.
     let isReused = entry.table.leftTo[column] != nil
-    guard try isReused || !records.hasSeen(loser.stamp, winner.stamp.author) else { return }
+    guard try isReused || records.mayBeUnseen(loser.stamp, by: winner.stamp.author) else { return }
     lose(entry, column, loser, to: winner.stamp)
   }
 
@@ -161,7 +161,7 @@ extension FlushPlanner {
     let (former, base) = try former(source, table, in: entry.table.id)
     var state = known
     for loss in state.merge(former) {
-      guard let winner = loss.winner, try !records.hasSeen(loss.loser.stamp, winner.author),
+      guard let winner = loss.winner, try records.mayBeUnseen(loss.loser.stamp, by: winner.author),
         state.cells[loss.column]?.value != loss.loser.value
       else { continue }
       plan.losses.append(.init(ref: entry.ref, loss: loss))

@@ -44,7 +44,8 @@ extension FlushPlanner {
         written.append(column)
       default:
         guard let row else { continue }
-        let isShown = try old.hides(column) || old.extra[column] == nil && isStamped(column, old)
+        let isBase = old.held == .untracked
+        let isShown = try !isBase && (old.hides(column) || old.extra[column] == nil && isStamped(column, old))
         var cells = before.cells.merging(news) { $1 }
         if try session.catalog.policies(of: entry.table, in: owner)[column] != nil
           || hasParts(column, entry.table, cells)
@@ -62,6 +63,16 @@ extension FlushPlanner {
           news = cells.filter { before.cells[$0.key] != $0.value }
           written.append(column)
           continue
+        }
+        if isBase, let merged = cell ?? before.cells[column] {
+          let base = old.base(former ?? column)
+          let isEdited = try !isSame(entry, index, row[index], base)
+          // Others wrote a value while the table was not synchronized here, and the program had not seen it.
+          if !isEdited || base != merged.value {
+            if isEdited { try lose(entry, index, row[index], at: time(wall), to: records.local(merged.stamp)) }
+            if let cell, before.cells[column].map({ $0.stamp < cell.stamp }) ?? true { news[column] = cell }
+            continue
+          }
         }
         // Somebody wrote a value under the new name that this row never showed.
         if let known = before.cells[column], let cell, !isShown, known.stamp > cell.stamp,

@@ -97,7 +97,8 @@ import Testing
     try a.store.track(tables: ["t"], now: a.now)
     try a.run("ALTER TABLE t RENAME COLUMN u TO a")
     try synchronize([a, b])
-    try expectEqual([a, b], "SELECT id, a FROM t ORDER BY id", ["\"x\"|\"mine\"", "\"y\"|\"theirs\"", "\"z\"|\"theirs\""])
+    try expectEqual(
+      [a, b], "SELECT id, a FROM t ORDER BY id", ["\"x\"|\"mine\"", "\"y\"|\"theirs\"", "\"z\"|\"theirs\""])
     #expect(try a.rows("SELECT n FROM t WHERE id = 'z'") == ["2"])
     #expect(try a.store.conflicts(limit: 9).map(\.loserValue) == [.text(Array("mine".utf8))])
   }

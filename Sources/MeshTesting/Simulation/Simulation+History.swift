@@ -135,6 +135,7 @@ extension Simulation {
     var merged: Set<ChangeSetID> = []
     for other in honest where other !== node {
       // The checker reads their files. Their disks may not fail meanwhile, nor may their machines die.
+      if other.database.disk?.isDead == true { try die(other) }
       mend(other)
       let database = other.database
       merged.formUnion(try database.disk?.sparing(database.mergedIDs) ?? database.mergedIDs())

@@ -74,7 +74,7 @@ final class LocalWrites: Part {
     due.finish(.news)
     due.note(.assets)
     if progress.hasMore { due.note(.flush) } else { due.finish(.flush) }
-    if progress.leavesToShow, let zone = progress.zone { due.note(.merge(zone)) }
+    if progress.leavesToShow { due.noteMerges(zones.ids) }
     for zone in progress.deletedRoots { try shares.rootDeleted(zone, now: now) }
     due.giveMerges(turn: progress.unitEnded && progress.hasMore)
     guard let head = progress.head, let writer = progress.zone.flatMap({ writers[$0] }) else {

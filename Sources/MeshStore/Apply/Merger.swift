@@ -103,7 +103,7 @@ final class Merger {
       // This happens before the row changes, because the row has the bytes of the lost value.
       let comesAgain = try comesAgain(ref, change, before)
       var losesParts = false
-      for loss in losses where try isConflict(loss, state, comesAgain: comesAgain) {
+      for loss in losses where try isConflict(ref, loss, state, comesAgain: comesAgain) {
         try merger.records.noteConflict(ref, loss, by: owner, now: merger.now)
         losesParts = try losesParts || merger.session.catalog.part(loss.column) != nil
       }
@@ -229,8 +229,8 @@ final class Merger {
     }
 
     /// Returns whether the birth may be one that continues under a new name of its columns or table, with the same
-    /// stamps. A record that arrives again from another zone also contains all its columns. But no record of a share
-    /// continues under a table's new name.
+    /// stamps. A record that arrives again from another zone also contains all its columns. In a share, only
+    /// `isUnderFormerName` distinguishes it from one that continues under a table's new name.
     private func comesAgain(_ ref: RecordRef, _ change: RowChange, _ before: State) throws -> Bool {
       guard change.isLife, change.generation.isAlive, change.generation <= before.generation else { return false }
       if change.generation == before.generation {
@@ -254,7 +254,9 @@ final class Merger {
     /// A value that was here had been seen if the change set's author had merged it. A value that arrives and loses had
     /// not been seen, or it would not have been sent. An imported value that arrives and loses is listed only by its
     /// author, because no other device ever showed it.
-    private func isConflict(_ loss: State.Loss, _ state: State, comesAgain: Bool) throws -> Bool {
+    private func isConflict(
+      _ ref: RecordRef, _ loss: State.Loss, _ state: State, comesAgain: Bool
+    ) throws -> Bool {
       if state.isAlive, state.cells[loss.column]?.value == loss.loser.value { return false }
       let stamp = loss.loser.stamp
       // The author's later part contains this one. Records that move bring parts with them.
@@ -270,9 +272,28 @@ final class Merger {
         // A value that arrives and loses is listed in any case: another move may have brought it.
         return try !hadSeen(stamp, winner.author) && (!loss.wasLocal || hasWritten(stamp.author))
       }
-      guard loss.wasLocal else { return !stamp.time.isImport }
+      guard loss.wasLocal else { return try !stamp.time.isImport && !isUnderFormerName(ref, loss) }
       guard stamp.author != part.header.author, !part.context.hasSeen(stamp) else { return false }
       return try hasWritten(stamp.author)
+    }
+
+    /// Returns whether a share has the lost value in a record of another table, too. Then the table got another name, and
+    /// the value was compared with those that beat it when it came under the former name.
+    private func isUnderFormerName(_ ref: RecordRef, _ loss: State.Loss) throws -> Bool {
+      guard merger.materialiser.others != nil else { return false }
+      let (session, records) = (merger.session, merger.records)
+      let tables = try session.sql.all(
+        "SELECT tbl FROM mesh_record WHERE tbl IN (SELECT id FROM mesh_table WHERE id <> ?) AND key = ? AND zone = ?",
+        [.integer(ref.table), ref.key, .integer(records.zone.id)]
+      ) { $0.integer(0) }
+      let name = try session.catalog.column(loss.column).name
+      return try tables.contains { table in
+        let other = RecordRef(table: table, key: ref.key)
+        guard let column = try session.catalog.knownColumn(name, of: table), let record = try records.load(other) else {
+          return false
+        }
+        return try records.state(other, record).cells[column]?.stamp == loss.loser.stamp
+      }
     }
 
     /// Returns whether an author has written in this zone. A value that came with its record from another zone has the
@@ -297,6 +318,13 @@ extension ZoneRecords {
   func hasSeen(_ stamp: Stamp, _ author: Author) throws -> Bool {
     guard stamp.author != author, let number = try session.catalog.knownAuthor(author) else { return true }
     return try session.catalog.heads.context(of: number, zone.id).hasSeen(stamp)
+  }
+
+  /// Returns whether an author may not have merged the write with this stamp before it wrote another value of the same
+  /// record. A stamp of an author who never wrote in this zone came with the record's birth, and nobody writes to a
+  /// record without having merged its birth.
+  func mayBeUnseen(_ stamp: Stamp, by author: Author) throws -> Bool {
+    try hasWritten(stamp.author) && !hasSeen(stamp, author)
   }
 
   /// The `mesh_conflict.col` of a delete.

@@ -117,6 +117,8 @@ struct CaptureFinding: Hashable, Sendable {
   var lostColumns: [String] = []
   /// The columns that were dropped and added again since the last look, by number, with their names.
   var readded: [Int64: String] = [:]
+  /// True if it lost no other column, and is unlikely to have lost those.
+  var isUnsure = false
 
   /// Whether it is missing, or doesn't have its key.
   var isGone: Bool { !reasons.isDisjoint(with: [.tableMissing, .keyUnfit, .keyChanged]) }
@@ -128,10 +130,11 @@ struct CaptureFinding: Hashable, Sendable {
   var needsRecall: Bool { isGone || !reasons.isDisjoint(with: [.recreated, .returned, .columnsLost]) }
 
   /// Notes columns that were dropped and added again, as if they had been missing in between.
-  mutating func noteReadded(_ columns: [Int64: String]) {
-    readded = columns
+  mutating func noteReadded(_ columns: ReaddedColumns.Columns) {
+    readded = columns.names
+    isUnsure = columns.areUnsure && !needsRecall
     reasons.formUnion([.layoutChanged, .columnsLost])
-    newColumns += columns.keys.sorted().filter { !newColumns.contains($0) }
+    newColumns += columns.names.keys.sorted().filter { !newColumns.contains($0) }
   }
 
   /// A message for the log about the event and its meaning, or nil if nobody needs to know.
@@ -173,6 +176,7 @@ struct CaptureFinding: Hashable, Sendable {
         they come back from the mesh.
         """
     }
+    if isUnsure { return nil }
     if !readded.isEmpty {
       return
         "The table \(name) lost columns and got them again: \(readded.values.sorted().joined(separator: ", ")). Their values come "

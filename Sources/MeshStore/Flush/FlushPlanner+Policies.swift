@@ -34,7 +34,8 @@ extension FlushPlanner {
       let column = entry.table.columns[index].id
       let increments = sums[column]
       guard policies[column] != nil || increments != nil else { continue }
-      let new = row[index]
+      let shown = row[index]
+      var new = shown
       if policies[column] == .keepBoth, !time.isImport, Self.isKept(new) {
         // The write is an assignment as well.
         let name = ColumnPart(.keepBoth, author: writer.author, column: entry.table.columns[index].name).name
@@ -43,19 +44,28 @@ extension FlushPlanner {
       } else if let policy = policies[column], let before = before(column, entry, old), !time.isImport {
         let name = ColumnPart(policy, author: writer.author, column: entry.table.columns[index].name).name
         let own = try catalog.columnNumber(name, of: entry.table.id)
-        if let value = part(policy, before, new, own: old.extra[own], increments ?? 0) {
-          if value != old.extra[own] ?? .integer(0) || policy != .counter {
+        if policy.isComparison {
+          let kept = kept(policy, entry.written(column, new, over: before.shown), over: before.shown)
+          if kept.value != new { plan.reshown.append(entry.ref) }
+          guard kept.isAssigned else {
+            if kept.value != before.shown {
+              changed.cells.append(ChangedParts.Cell(column: own, name: name, time: time, value: kept.value))
+            }
+            changed.folded[column] = (before.base, kept.value)
+            edited[index] = nil
+            continue
+          }
+          if kept.value != new {
+            new = kept.value
+            row[index] = new
+            changed.folded[column] = (new, shown)
+          }
+        } else if let value = counted(before, new, own: old.extra[own], increments ?? 0) {
+          if value != old.extra[own] ?? .integer(0) {
             changed.cells.append(ChangedParts.Cell(column: own, name: name, time: time, value: value))
           }
           changed.folded[column] = (before.base, new)
           edited[index] = nil
-          continue
-        }
-        if policy.isComparison, isRefused(new, before.shown) {
-          // The program's value doesn't beat the one that was there.
-          changed.folded[column] = (before.base, before.shown)
-          edited[index] = nil
-          if new != before.shown { plan.reshown.append(entry.ref) }
           continue
         }
       }
@@ -68,7 +78,7 @@ extension FlushPlanner {
         if Int64(exactly: Int128(integer) - increments) == nil { plan.reshown.append(entry.ref) }
       case .null, .real, .text: break
       }
-      changed.folded[column] = (row[index], new)
+      changed.folded[column] = (row[index], shown)
     }
     return changed
   }
@@ -80,6 +90,7 @@ extension FlushPlanner {
     _ entry: PendingSlice.Entry, _ index: Int, _ new: Value, at time: HybridTime, over shown: Value?,
     _ cells: inout [Int64: State.Cell]
   ) throws {
+    var new = new
     let (column, stamp) = (entry.table.columns[index], global(time))
     let increments = try increments(column.id, entry.table, cells)
     if let policy = session.catalog.policies(of: entry.table, in: try owner)[column.id], !time.isImport {
@@ -88,12 +99,20 @@ extension FlushPlanner {
       if policy == .keepBoth {
         if Self.isKept(new) { cells[own] = State.Cell(stamp: stamp, value: new) }
       } else if let shown {
-        let base = cells[column.id]?.value ?? entry.table.defaultValue(index)
-        if let value = part(policy, (base, shown), new, own: cells[own]?.value, increments) {
-          cells[own] = State.Cell(stamp: stamp, value: value)
-          return
+        if policy.isComparison {
+          let kept = kept(policy, entry.written(column.id, new, over: shown), over: shown)
+          guard kept.isAssigned else {
+            if kept.value != shown { cells[own] = State.Cell(stamp: stamp, value: kept.value) }
+            return
+          }
+          new = kept.value
+        } else {
+          let base = cells[column.id]?.value ?? entry.table.defaultValue(index)
+          if let value = counted((base, shown), new, own: cells[own]?.value, increments) {
+            cells[own] = State.Cell(stamp: stamp, value: value)
+            return
+          }
         }
-        if policy.isComparison, isRefused(new, shown) { return }
       }
     }
     cells[column.id] = State.Cell(stamp: stamp, value: try value(entry, index, Self.own(new, increments)))
@@ -128,15 +147,17 @@ extension FlushPlanner {
     _ entry: PendingSlice.Entry, _ row: inout [Value], at time: HybridTime
   ) throws -> ChangedParts {
     var changed = ChangedParts()
-    guard !entry.was.isEmpty else { return changed }
+    guard entry.hasFormerValues else { return changed }
     for (column, policy) in session.catalog.policies(of: entry.table, in: try owner).sorted(by: { $0.key < $1.key }) {
-      guard let index = entry.table.indexes[column], let was = entry.was[column]?.value else { continue }
+      guard let index = entry.table.indexes[column], let was = entry.before(column) else { continue }
       let new = row[index]
-      if policy.isComparison, new != was, isRefused(new, was), !policy.beats(new, was) {
-        changed.folded[column] = (was, new)
-        row[index] = was
+      if policy.isComparison {
+        let kept = kept(policy, entry.written(column, new, over: was), over: was).value
+        if kept == new { continue }
+        changed.folded[column] = (kept, new)
+        row[index] = kept
         plan.reshown.append(entry.ref)
-      } else if policy == .counter, new != was, let value = part(policy, (was, was), new, own: nil, 0) {
+      } else if policy == .counter, new != was, let value = counted((was, was), new, own: nil, 0) {
         let name = ColumnPart(policy, author: writer.author, column: entry.table.columns[index].name).name
         let own = try session.catalog.columnNumber(name, of: entry.table.id)
         changed.cells.append(ChangedParts.Cell(column: own, name: name, time: time, value: value))
@@ -160,28 +181,37 @@ extension FlushPlanner {
       guard let shown = old.shown[column], shown.asset == nil, base.asset == nil else { return nil }
       return (base, shown)
     }
-    guard old.shown[column] == nil, let was = entry.was[column]?.value else { return nil }
+    guard old.shown[column] == nil, let was = entry.before(column) else { return nil }
     return (was, was)
   }
 
-  /// Returns the author's part after a write, or nil if the write doesn't become a part.
-  private func part(
-    _ policy: ColumnPolicy, _ before: (base: Value, shown: Value), _ new: Value, own: Value?, _ increments: Int128
+  /// Returns the counter part of the author after a write, or nil if the write is an assignment.
+  private func counted(
+    _ before: (base: Value, shown: Value), _ new: Value, own: Value?, _ increments: Int128
   ) -> Value? {
-    switch policy {
-    case .last, .keepBoth: return nil
-    case .greatest, .least:
-      if case .text(let bytes) = new, bytes.count > Limits.inlineBlob { return nil }
-      return policy.beats(new, before.shown) ? new : nil
-    case .counter:
-      guard case .integer(let base) = before.base, case .integer(let shown) = before.shown, case .integer(let new) = new
-      else { return nil }
-      // What a row shows of a sum is limited to 64 bits. The difference is from the sum itself.
-      let total = Int128(base) + increments
-      let difference = Int128(new) - (Int64(clamping: total) == shown ? total : Int128(shown))
-      let known: Int128 = if case .integer(let own) = own { Int128(own) } else { 0 }
-      return Int64(exactly: known + difference).map(Value.integer)
+    guard case .integer(let base) = before.base, case .integer(let shown) = before.shown, case .integer(let new) = new
+    else { return nil }
+    // What a row shows of a sum is limited to 64 bits. The difference is from the sum itself.
+    let total = Int128(base) + increments
+    let difference = Int128(new) - (Int64(clamping: total) == shown ? total : Int128(shown))
+    let known: Int128 = if case .integer(let own) = own { Int128(own) } else { 0 }
+    return Int64(exactly: known + difference).map(Value.integer)
+  }
+
+  /// Returns the value that remains if programs write these values one after the other, and whether one of them was an
+  /// assignment. A row has the last one, which may be beaten by one before it.
+  private func kept(
+    _ policy: ColumnPolicy, _ written: [Value], over shown: Value
+  ) -> (value: Value, isAssigned: Bool) {
+    var kept = (value: shown, isAssigned: false)
+    for value in written {
+      switch value {
+      case .null, .blob, .asset: kept = (value, true)
+      case .text(let bytes) where bytes.count > Limits.inlineBlob: kept = (value, true)
+      case .integer, .real, .text: if policy.beats(value, kept.value) { kept.value = value }
+      }
     }
+    return kept
   }
 
   /// Returns whether a value becomes its author's kept one. BLOBs and long texts don't.
@@ -190,15 +220,6 @@ extension FlushPlanner {
     case .blob, .asset: false
     case .text(let bytes): bytes.count <= Limits.inlineBlob
     case .null, .integer, .real: true
-    }
-  }
-
-  /// Returns whether a value that doesn't beat the shown one gives way to it. NULL, BLOBs and long texts are assignments.
-  private func isRefused(_ new: Value, _ shown: Value) -> Bool {
-    switch new {
-    case .null, .blob, .asset: false
-    case .text(let bytes): bytes.count <= Limits.inlineBlob && shown != .null
-    case .integer, .real: shown != .null
     }
   }
 

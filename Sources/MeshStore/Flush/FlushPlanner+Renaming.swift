@@ -44,7 +44,8 @@ extension FlushPlanner {
         written.append(column)
       default:
         guard let row else { continue }
-        let isShown = try old.hides(column) || old.extra[column] == nil && isStamped(column, old)
+        let isBase = old.held == .untracked
+        let isShown = try !isBase && (old.hides(column) || old.extra[column] == nil && isStamped(column, old))
         var cells = before.cells.merging(news) { $1 }
         if try session.catalog.policies(of: entry.table, in: owner)[column] != nil
           || hasParts(column, entry.table, cells)
@@ -57,11 +58,21 @@ extension FlushPlanner {
             isShown
             ? old.shown[column] ?? before.cells[column]?.value
             : entry.table.origins[column]?.lazy.compactMap { old.shown[$0] ?? old.extra[$0] }.first
-              ?? entry.was[column]?.value
+              ?? entry.before(column)
           try write(entry, index, row[index], at: time(wall, after: old), over: shown, &cells)
           news = cells.filter { before.cells[$0.key] != $0.value }
           written.append(column)
           continue
+        }
+        if isBase, let merged = cell ?? before.cells[column] {
+          let base = old.base(former ?? column)
+          let isEdited = try !isSame(entry, index, row[index], base)
+          // Others wrote a value while the table was not synchronized here, and the program had not seen it.
+          if !isEdited || base != merged.value {
+            if isEdited { try lose(entry, index, row[index], at: time(wall), to: records.local(merged.stamp)) }
+            if let cell, before.cells[column].map({ $0.stamp < cell.stamp }) ?? true { news[column] = cell }
+            continue
+          }
         }
         // Somebody wrote a value under the new name that this row never showed.
         if let known = before.cells[column], let cell, !isShown, known.stamp > cell.stamp,
@@ -105,7 +116,7 @@ extension FlushPlanner {
     guard loser.value != winner.value else { return }
     // If the name was another column's, who has seen a value under it may have seen that column's.
     let isReused = entry.table.leftTo[column] != nil
-    guard try isReused || !records.hasSeen(loser.stamp, winner.stamp.author) else { return }
+    guard try isReused || records.mayBeUnseen(loser.stamp, by: winner.stamp.author) else { return }
     lose(entry, column, loser, to: winner.stamp)
   }
 
@@ -161,7 +172,7 @@ extension FlushPlanner {
     let (former, base) = try former(source, table, in: entry.table.id)
     var state = known
     for loss in state.merge(former) {
-      guard let winner = loss.winner, try !records.hasSeen(loss.loser.stamp, winner.author),
+      guard let winner = loss.winner, try records.mayBeUnseen(loss.loser.stamp, by: winner.author),
         state.cells[loss.column]?.value != loss.loser.value
       else { continue }
       plan.losses.append(.init(ref: entry.ref, loss: loss))

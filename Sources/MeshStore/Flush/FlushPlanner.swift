@@ -83,8 +83,10 @@ struct FlushPlanner {
   private mutating func add(_ entry: PendingSlice.Entry) throws -> Bool {
     let old = try records.load(entry.ref)
     if entry.isDeparting { return try depart(entry, old) }
-    if entry.isRestored, entry.columns.isEmpty { plan.restored.insert(entry.ref) }
     let row = try records.row(entry.table, entry.ref.key)
+    var entry = entry
+    if let row { entry.addUnnotedColumns(of: row) }
+    if entry.isRestored, entry.columns.isEmpty { plan.restored.insert(entry.ref) }
     if let zone = entry.arrivesFrom { return try arrive(entry, old, row, from: zone) }
     if let table = entry.adopts { return try adopt(entry, old, row, from: table) }
     if let table = entry.follows { return try follow(entry, old, row, from: table) }

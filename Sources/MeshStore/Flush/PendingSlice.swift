@@ -36,8 +36,8 @@ struct PendingSlice {
     var columns: [Int64: Int64] = [:]
     /// The columns whose former names have later values. Parts continue even if a program has written the column.
     var renamed: Set<Int64> = []
-    /// The values that columns with a policy had before the first noted write, and the ids of those notes.
-    var was: [Int64: (id: Int64, value: Value)] = [:]
+    /// The values that columns with a policy had before each noted write, by the ids of those notes.
+    fileprivate var was: [Int64: [Int64: Value]] = [:]
     /// Whether columns take on the values of their former names.
     var hasRenamed: Bool { columns.values.contains(PendingSlice.renamed) }
   }
@@ -164,13 +164,42 @@ extension PendingSlice.Source {
 }
 
 extension PendingSlice.Entry {
+  /// Adds the columns that have another value than before. The note of the write itself may be in the next slice. An
+  /// insert notes the values of the row that it may replace, and writes none of them if it is ignored or becomes an
+  /// update of other columns.
+  mutating func addUnnotedColumns(of row: [Value]) {
+    for column in was.keys where columns[column] == nil {
+      guard let index = table.indexes[column], row[index] != before(column) else { continue }
+      columns[column] = wall
+    }
+  }
+
+  /// Returns the value that a column with a policy had before the first noted write, or nil if that is unknown.
+  func before(_ column: Int64) -> Value? { was[column]?.min { $0.key < $1.key }?.value }
+
+  /// Returns the values that programs wrote to a column with a policy, in their order, as far as they are known.
+  ///
+  /// - Parameters:
+  ///   - last: The value that the row has.
+  ///   - shown: The value that it had before, if no note has one.
+  func written(_ column: Int64, _ last: Value, over shown: Value) -> [Value] {
+    let noted = (was[column] ?? [:]).sorted { $0.key < $1.key }.map(\.value)
+    var (written, previous) = ([Value](), noted.first ?? shown)
+    for value in noted.dropFirst() + [last] where value != previous {
+      written.append(value)
+      previous = value
+    }
+    return written
+  }
+
+  /// Whether the values before some writes are known.
+  var hasFormerValues: Bool { !was.isEmpty }
+
   fileprivate mutating func note(_ row: Statement, _ catalog: Catalog) throws {
     firstID = min(firstID, row.integer(0))
     if row.integer(4) == PendingSlice.Op.was {
       let column = table.successors[row.integer(5)] ?? row.integer(5)
-      if was[column].map({ row.integer(0) < $0.id }) ?? true { was[column] = (row.integer(0), row.value(8)) }
-      // The note of the write itself may be in the next slice.
-      columns[column] = max(columns[column] ?? row.integer(7), row.integer(7))
+      was[column, default: [:]][row.integer(0)] = row.value(8)
       wall = max(wall, row.integer(7))
       return
     }

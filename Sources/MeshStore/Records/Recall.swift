@@ -10,7 +10,9 @@ struct Recall {
   let log: LogReader
   /// The columns that the rows have shown throughout, or nil if the table was missing.
   let kept: Set<Int64>?
-
+  /// The columns that programs wrote since the last flush, which stay if it is unlikely that the table lost anything.
+  /// Nil if it did lose something.
+  let noted: NotedColumns?
   /// The reason for which records of a missing table are held. If the table was renamed, it still has their rows.
   let gone: HeldReason
 
@@ -18,18 +20,21 @@ struct Recall {
   static func slice(_ session: Session, _ reader: (ZoneID) throws -> ChangeSetReader) throws -> Bool {
     let next = try session.sql.first(
       """
-      SELECT mesh_zone.zone, mesh_recall.tbl, mesh_recall.author, mesh_recall.number, mesh_recall.kept FROM mesh_recall
+      SELECT mesh_zone.zone, mesh_recall.tbl, mesh_recall.author, mesh_recall.number, mesh_recall.kept,
+        mesh_recall.unsure FROM mesh_recall
       JOIN mesh_zone ON mesh_zone.id = mesh_recall.zone LIMIT 1
       """
-    ) { (ZoneID($0.bytes(0)), $0.integer(1), $0.integer(2), $0.bits(3), $0.integer(4)) }
+    ) { (ZoneID($0.bytes(0)), $0.integer(1), $0.integer(2), $0.bits(3), $0.integer(4), $0.integer(5) == 1) }
     guard let next, let zone = next.0 else { return false }
     let kept = next.4 == 0 ? nil : Set(try session.catalog.layout(next.4))
     let records = ZoneRecords(session, zone: try ZoneRow.obtain(zone, session.sql))
     let log = LogReader(session: session, zone: records.zone.id, reader: try reader(zone))
     let isRenamed = try session.sql.exists(
       "SELECT 1 FROM mesh_table WHERE id = ? AND successor IS NOT NULL", [.integer(next.1)])
+    let noted = try next.5 ? session.catalog.table(next.1).map { try NotedColumns(session, $0) } : nil
     try Recall(
-      session: session, records: records, log: log, kept: kept, gone: isRenamed ? .untracked : .unknownTable
+      session: session, records: records, log: log, kept: kept, noted: noted,
+      gone: isRenamed ? .untracked : .unknownTable
     ).walk(next.1, after: next.2, next.3)
     return true
   }
@@ -77,6 +82,7 @@ struct Recall {
           try stamps[column] == records.local(field.stamp ?? change.stamp)
         else { continue }
         let value = try long.value(of: field.value)
+        if kept != nil, let noted, form?.indexes[column] != nil, noted.isWritten(column, of: ref.key) { continue }
         // The column was not lost, or the value is its default.
         if kept != nil, record.held == nil, let index = form?.indexes[column], row?[index] == value { continue }
         record.extra[column] = value

@@ -6,8 +6,16 @@ import MeshCore
 struct ReaddedColumns {
   /// The `PRAGMA schema_version` of the look.
   let schemaVersion: Int64?
-  /// Their names by number, for each table.
-  fileprivate(set) var names: [Int64: [Int64: String]] = [:]
+  /// For each table that has some.
+  fileprivate(set) var tables: [Int64: Columns] = [:]
+
+  struct Columns {
+    /// Their names by number.
+    let names: [Int64: String]
+    /// True if every row was edited, so none tells whether a column was dropped at all. Programs change the schema for
+    /// other reasons, too, so the values that they wrote since the last flush stay then.
+    let areUnsure: Bool
+  }
 }
 
 extension Session {
@@ -20,7 +28,7 @@ extension Session {
     var found = ReaddedColumns(schemaVersion: catalog.schemaVersion)
     // Each schema statement adds one to the version, and these columns take two.
     let seen = try sql.integer("SELECT schema_version FROM mesh_state WHERE id = 1") ?? 0
-    if seen > 0, catalog.schemaVersion == seen &+ 1 { return found }
+    if seen > 0, catalog.schemaVersion == seen || catalog.schemaVersion == seen &+ 1 { return found }
     let present = try sql.all(
       """
       SELECT mesh_table.id FROM mesh_table JOIN main.sqlite_schema s ON s.type = 'table' AND s.rowid = mesh_table.schema_row
@@ -31,7 +39,7 @@ extension Session {
       guard let table = try TrackedTable.read(db, id: id), let form = try catalog.knownForm(table) else { continue }
       var search = try ReaddedColumnSearch(session: self, table: form)
       try search.run()
-      if !search.found.isEmpty { found.names[id] = search.found }
+      if !search.found.isEmpty { found.tables[id] = .init(names: search.found, areUnsure: search.isUnsure) }
     }
     return found
   }
@@ -41,8 +49,7 @@ extension Session {
 private struct ReaddedColumnSearch {
   let session: Session
   let table: TableForm
-  /// The rows that programs wrote since the last flush, by canonical key.
-  private let noted: [Value: Noted]
+  private let noted: NotedColumns
   /// The indexes of the columns that may have been added again.
   private var candidates: Set<Int>
   /// Those of them for which a row has another value than its record.
@@ -52,60 +59,22 @@ private struct ReaddedColumnSearch {
   /// Those that somebody wrote to, in another row.
   private var compared: Set<Int> = []
 
-  private enum Noted {
-    case columns(Set<Int64>)
-    /// The note doesn't tell which.
-    case all
-  }
-
-  /// The columns that an update changed, as its note in the pending log tells.
-  private struct Mask: Hashable {
-    let layout: Int64
-    let word: Int64
-    let bits: Int64
-
-    func columns(of layout: [Int64]) -> Set<Int64> {
-      Set(
-        layout.indices.filter { $0 / Layout.wordSize == word && bits >> Int64($0 % Layout.wordSize) & 1 == 1 }
-          .map { layout[$0] })
-    }
-  }
-
   init(session: Session, table: TableForm) throws {
     (self.session, self.table) = (session, table)
     candidates = Set(table.columns.indices.filter { $0 != table.keyColumn })
-    var noted: [Value: Noted] = [:]
-    // A million notes have a few masks, so they share their sets.
-    var sets: [Mask: Set<Int64>] = [:]
-    let notes = try session.sql.statement(
-      "SELECT key, op, layout, word, mask FROM mesh_pending WHERE tbl = ? AND op <> \(PendingSlice.Op.was)")
-    defer { notes.reset() }
-    notes.bind([.integer(table.id)])
-    while try notes.step() {
-      let key = table.form.canonical(notes.value(0))
-      let mask = Mask(layout: notes.integer(2), word: notes.integer(3), bits: notes.integer(4))
-      guard notes.integer(1) == PendingSlice.Op.update, mask.bits != 0 else {
-        noted[key] = .all
-        continue
-      }
-      if sets[mask] == nil { sets[mask] = mask.columns(of: try session.catalog.layout(mask.layout)) }
-      let columns = sets[mask] ?? []
-      switch noted[key] {
-      case nil: noted[key] = .columns(columns)
-      case .columns(let known) where !columns.isSubset(of: known): noted[key] = .columns(known.union(columns))
-      case .columns, .all: break
-      }
-    }
-    self.noted = noted
+    noted = try NotedColumns(session, table)
   }
 
   /// The names of the columns that were found, by number.
   var found: [Int64: String] {
-    // If all rows were edited, none can be compared. Reading back values that were not lost changes nothing.
+    // If all rows were edited, none can be compared.
     let columns = candidates.intersection(lost.union(edited.subtracting(compared)))
     return Dictionary(
       columns.map { (table.columns[$0].id, table.columns[$0].name) }, uniquingKeysWith: { first, _ in first })
   }
+
+  /// Whether no row shows that a value was lost.
+  var isUnsure: Bool { lost.isDisjoint(with: candidates) }
 
   mutating func run() throws {
     var zones: [Int64: ZoneRecords] = [:]
@@ -153,4 +122,64 @@ private struct ReaddedColumnSearch {
   private mutating func keep(_ index: Int) { candidates = candidates.filter { $0 > index } }
 
   private func showsDefault(_ row: [Value], _ index: Int) -> Bool { row[index] == table.defaultValue(index) }
+}
+
+/// The columns that programs wrote since the last flush, by the canonical keys of their rows.
+struct NotedColumns {
+  enum Noted {
+    case columns(Set<Int64>)
+    /// The note doesn't tell which.
+    case all
+  }
+
+  /// The columns that an update changed, as its note in the pending log tells.
+  private struct Mask: Hashable {
+    let layout: Int64
+    let word: Int64
+    let bits: Int64
+
+    func columns(of layout: [Int64]) -> Set<Int64> {
+      Set(
+        layout.indices.filter { $0 / Layout.wordSize == word && bits >> Int64($0 % Layout.wordSize) & 1 == 1 }
+          .map { layout[$0] })
+    }
+  }
+
+  private let noted: [Value: Noted]
+
+  init(_ session: Session, _ table: TableForm) throws {
+    var noted: [Value: Noted] = [:]
+    // A million notes have a few masks, so they share their sets.
+    var sets: [Mask: Set<Int64>] = [:]
+    let notes = try session.sql.statement(
+      "SELECT key, op, layout, word, mask FROM mesh_pending WHERE tbl = ? AND op <> \(PendingSlice.Op.was)")
+    defer { notes.reset() }
+    notes.bind([.integer(table.id)])
+    while try notes.step() {
+      let key = table.form.canonical(notes.value(0))
+      let mask = Mask(layout: notes.integer(2), word: notes.integer(3), bits: notes.integer(4))
+      guard notes.integer(1) == PendingSlice.Op.update, mask.bits != 0 else {
+        noted[key] = .all
+        continue
+      }
+      if sets[mask] == nil { sets[mask] = mask.columns(of: try session.catalog.layout(mask.layout)) }
+      let columns = sets[mask] ?? []
+      switch noted[key] {
+      case nil: noted[key] = .columns(columns)
+      case .columns(let known) where !columns.isSubset(of: known): noted[key] = .columns(known.union(columns))
+      case .columns, .all: break
+      }
+    }
+    self.noted = noted
+  }
+
+  subscript(key: Value) -> Noted? { noted[key] }
+
+  func isWritten(_ column: Int64, of key: Value) -> Bool {
+    switch noted[key] {
+    case nil: false
+    case .columns(let columns): columns.contains(column)
+    case .all: true
+    }
+  }
 }

@@ -73,6 +73,7 @@ extension MeshTables {
       try db.execute(sql: "UPDATE mesh_import SET exchanged = 1, layout = -layout WHERE layout < 0")
     }
     if format < 18 { try orderPolicies(db) }
+    if format < 19 { try add("unsure INTEGER NOT NULL DEFAULT 0", to: "mesh_recall", db) }
     if format < 13 { try add("rules BLOB", to: "mesh_foreign_schema", db) }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
@@ -291,6 +292,7 @@ extension MeshTables {
       author INTEGER NOT NULL,                    -- of the last change set read; 0 before the first
       number INTEGER NOT NULL,                    -- of it
       kept INTEGER NOT NULL,                      -- mesh_layout.id of what was there all the while; 0: the table was not
+      unsure INTEGER NOT NULL DEFAULT 0,          -- 1: perhaps nothing was lost, and what programs wrote since stays
       PRIMARY KEY (zone, tbl)
     ) WITHOUT ROWID
     """

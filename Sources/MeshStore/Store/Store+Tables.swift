@@ -348,6 +348,7 @@ extension Session {
     for table in installed where !before.contains(table.id) {
       try requireNoRoot(in: table)
       try request(.takeIn, table.id, layout: known[table.id] ?? 0)
+      if let layout = table.layout { try awaitAssets(of: catalog.layout(layout), in: table.id) }
       try adoptRecords(for: table)
       try followFormerTable(of: table)
     }

@@ -151,7 +151,7 @@ extension Session {
     let wasSilent = try endSilence()
     let layouts = Dictionary(uniqueKeysWithValues: try TrackedTable.all(db).map { ($0.id, $0.layout ?? 0) })
     let isCurrent = readded?.schemaVersion == catalog.schemaVersion
-    let readded = try isCurrent ? readded?.names ?? [:] : readdedColumns().names
+    let readded = try isCurrent ? readded?.tables ?? [:] : readdedColumns().tables
     var findings = try Capture.update(db)
     for (table, columns) in readded.sorted(by: { $0.key < $1.key }) {
       let place = findings.firstIndex { $0.table == table } ?? findings.count
@@ -167,7 +167,7 @@ extension Session {
       if finding.needsRecall { try requestRecall(finding, before: layout) }
       if !finding.newColumns.isEmpty {
         try noteTouches(finding, before: layout)
-        try awaitAssets(of: finding)
+        try awaitAssets(of: finding.newColumns, in: finding.table)
       }
       guard finding.needsRescan else { continue }
       // The table has its former name again, and the rows that it had.
@@ -201,11 +201,11 @@ extension Session {
   }
 
   /// Handles new columns whose name was a former name of another column. They are columns of their own again.
-  private func awaitAssets(of finding: CaptureFinding) throws {
-    for column in finding.newColumns {
+  func awaitAssets(of columns: [Int64], in table: Int64) throws {
+    for column in columns {
       try sql.run(
         "UPDATE mesh_asset_use SET shown = 0 WHERE tbl = ? AND col = ? AND shown = 2",
-        [.integer(finding.table), .integer(column)])
+        [.integer(table), .integer(column)])
     }
   }
 
@@ -263,17 +263,20 @@ extension Session {
   /// changes, and rows that have returned since are lost all the same.
   private func requestRecall(_ finding: CaptureFinding, before: Int64) throws {
     let table = Value.integer(finding.table)
-    let last = try sql.integer("SELECT kept FROM mesh_recall WHERE tbl = ? LIMIT 1", [table])
+    let last = try sql.first("SELECT kept, unsure FROM mesh_recall WHERE tbl = ? LIMIT 1", [table]) {
+      (kept: $0.integer(0), isUnsure: $0.integer(1) == 1)
+    }
     let now = try TrackedTable.read(db, id: finding.table)?.layout ?? 0
     var kept: Int64 = 0
-    if !finding.wasGone, last != 0 {
-      let all = try [before, now, last ?? before].map { Set(try catalog.layout($0)) }
+    if !finding.wasGone, last?.kept != 0 {
+      let all = try [before, now, last?.kept ?? before].map { Set(try catalog.layout($0)) }
       let columns = all[0].intersection(all[1]).intersection(all[2])
       kept = try catalog.layoutNumber(columns.sorted(), of: finding.table)
     }
+    let isUnsure = finding.isUnsure && last?.isUnsure ?? true
     try sql.run(
-      "INSERT OR REPLACE INTO mesh_recall (zone, tbl, author, number, kept) SELECT id, ?, 0, 0, ? FROM mesh_zone",
-      [table, .integer(kept)])
+      "INSERT OR REPLACE INTO mesh_recall (zone, tbl, author, number, kept, unsure) SELECT id, ?, 0, 0, ?, ? FROM mesh_zone",
+      [table, .integer(kept), .integer(isUnsure ? 1 : 0)])
   }
 
   /// Deletes notes of rows that were written and not flushed when their table was dropped. The rows are gone with it.

@@ -237,10 +237,10 @@ extension TableSlice {
 
     /// Returns whether the row shows another value than it did under the column's former name.
     private func isEdited(_ index: Int, _ row: [Value], _ record: StoredRecord, _ key: Value) throws -> Bool {
-      guard record.held == nil, let origin = origin(index, record) else { return false }
+      guard record.held == nil || record.held == .untracked, let origin = origin(index, record) else { return false }
       // The row may still be waiting for the BLOB. If a program wrote NULL over a BLOB that was here, a trigger noted
       // it.
-      let isAwaited = record.shown[origin] == nil && record.extra[origin]?.asset != nil
+      let isAwaited = record.held == nil && record.shown[origin] == nil && record.extra[origin]?.asset != nil
       if isAwaited, row[index] == .null { return false }
       let shown = record.shown[origin] ?? (record.extra[origin] ?? .null)
       guard let asset = shown.asset else { return row[index] != shown }

@@ -134,9 +134,11 @@ extension Simulation {
     try takeToArchive(node)
     var merged: Set<ChangeSetID> = []
     for other in honest where other !== node {
-      // The checker reads their files, which may not fail meanwhile.
+      // The checker reads their files. Their disks may not fail meanwhile, nor may their machines die.
+      if other.database.disk?.isDead == true { try die(other) }
       mend(other)
-      merged.formUnion(try other.database.mergedIDs())
+      let database = other.database
+      merged.formUnion(try database.disk?.sparing(database.mergedIDs) ?? database.mergedIDs())
     }
     if let zone { node.ledger.naming = AssetNaming(zone: zone, cryptography: cryptography) }
     entrusted = (entrusted + (try archive.writes(of: node.ledger.facts, keys, cryptography))).filter {

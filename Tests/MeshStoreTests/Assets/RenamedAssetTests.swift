@@ -37,8 +37,8 @@ import Testing
     #expect(try a.rows(Self.all) == b.rows(Self.all) && a.digest() == b.digest())
   }
 
-  @Test("a column that is added under a former name has its BLOBs again")
-  func addedAgain() throws {
+  @Test("a column that is added under a former name has its BLOBs again", arguments: [false, true])
+  func addedAgain(untracked: Bool) throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.insertPhoto("x", 50_000)
     try synchronize([a, b])
@@ -50,7 +50,9 @@ import Testing
     try synchronize([a, b])
     try a.run("UPDATE photo SET image = randomblob(60000)")
     try synchronize([a, b])
+    if untracked { try b.store.untrack(["photo"]) }
     try b.run("ALTER TABLE photo ADD COLUMN image BLOB")
+    if untracked { try b.store.track(tables: ["photo"], now: b.now) }
     try b.upkeep()
     for _ in 0..<2 { try synchronize([a, b]) }
     #expect(try b.photos() == a.photos() && b.store.wantedAssets(limit: 9).isEmpty)

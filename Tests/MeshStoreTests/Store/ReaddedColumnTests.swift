@@ -71,6 +71,22 @@ import Testing
     try expectEqual([a, b], "SELECT id, a, b FROM t", ["\"1\"|\"edited\"|\"b1\""])
   }
 
+  @Test(
+    "if every row was edited, no edit is taken back because the table is tracked again or a library changes the schema",
+    arguments: ["", "CREATE TABLE library (x); DROP TABLE library"])
+  func trackedAgain(_ change: String) throws {
+    let (a, b) = (try Peer(1, schema: Self.schema, track: ["t"]), try Peer(2, schema: Self.schema, track: ["t"]))
+    try a.run("INSERT INTO t VALUES ('1', 'a1', 'b1'), ('2', 'a2', NULL)")
+    try synchronize([a, b])
+    try a.run("UPDATE t SET b = 'edited' WHERE id = '1'; UPDATE t SET a = 'edited' WHERE id = '2'")
+    try a.run(change)
+    try a.store.track(tables: ["t"], now: a.now)
+    try synchronize([a, b])
+    try expectEqual(
+      [a, b], "SELECT id, a, b FROM t ORDER BY id", ["\"1\"|\"a1\"|\"edited\"", "\"2\"|\"edited\"|NULL"])
+    try expectNoConflicts([a, b])
+  }
+
   @Test("if every row was edited before a look at another schema, an edit of a default stays")
   func editedDefault() throws {
     let (a, b) = (try Peer(1, schema: Self.schema, track: ["t"]), try Peer(2, schema: Self.schema, track: ["t"]))

@@ -199,6 +199,12 @@ class Scene:
     def member(self, name="mallory"):
         """A member of a new account, joined with permission to write: (member, zone)."""
         member = self.account(name)
+        for _ in range(3):
+            try:
+                return member, member.join(self.link(), self.tower.address)
+            except (Ended, Refused):
+                # The node may still be at what the last attack has left. A person tries again.
+                time.sleep(1)
         return member, member.join(self.link(), self.tower.address)
 
     def session(self, member, node=None, zone=None, **options):

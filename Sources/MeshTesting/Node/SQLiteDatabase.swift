@@ -62,7 +62,7 @@ final class SQLiteDatabase: SimulatedDatabase {
     let store = try Store(path: Self.path, cryptography: cryptography, vfs: vfs, staging: staging, probe: probe)
     self.store = store
     let missing = try tables.map(\.name).filter { try !away.contains($0) && !store.isTracked($0) }
-    if !missing.isEmpty { try store.track(tables: missing, now: clock.milliseconds()) }
+    if !missing.isEmpty { try track(missing, in: store) }
     if tables.contains(where: { $0.name == AppSchema.tally.name }) {
       try store.setPolicies([AppSchema.tally.name: Tally.policies], now: clock.milliseconds())
     }
@@ -73,12 +73,21 @@ final class SQLiteDatabase: SimulatedDatabase {
 
   func setTracked(_ table: String, _ isTracked: Bool) throws {
     if isTracked {
-      _ = try store?.track(tables: [table], now: clock.milliseconds())
+      if let store { try track([table], in: store) }
       untracked.remove(table)
     } else {
       try store?.untrack([table])
       untracked.insert(table)
     }
+  }
+
+  /// Drops unique indexes of the tables first, as the refusal to track such a table advises.
+  private func track(_ names: [String], in store: Store) throws {
+    for table in tables where names.contains(table.name) && unique.contains(table.name) {
+      try app?.write { db in try db.execute(sql: "DROP INDEX IF EXISTS \(AppSchema.index(table))") }
+      unique.remove(table.name)
+    }
+    _ = try store.track(tables: names, now: clock.milliseconds())
   }
 
   func hasChanged() throws -> Bool {

@@ -245,7 +245,7 @@ class Member:
         type = codec.MESSAGES["acknowledgement"][1]
         text = codec.Struct(**{n: t for n, t in type.fields.items() if n != "signature"}).encode(fields)
         fields.setdefault("signature", crypto.sign(self.device.seed, "mesh/1/acknowledgement", text))
-        session.send("acknowledgement", **fields)
+        session.try_send("acknowledgement", **fields)
 
     def author(self, zone):
         return Author(self.device, zone)

@@ -75,16 +75,16 @@ class Arena:
         return took, synced, pace, max(abs(node.processor() - worked[node.name]) for node in scene.honest)
 
 
-def one(arena, attack, again=True):
-    """Runs an attack; returns None or the failure. What was slow is tried once more, on a fresh mesh: a busy machine has its
+def one(arena, attack, tries=3):
+    """Runs an attack; returns None or the failure. What was slow is tried again, on a fresh mesh: a busy machine has its
     moments, and the first try may have left work behind."""
     try:
         took, synced, pace, processor = arena.run(attack)
     except Slower as error:
-        if again:
+        if tries > 1:
             print(f"        {attack.name} again: {error}", flush=True)
             arena.close()
-            return one(arena, attack, again=False)
+            return one(arena, attack, tries - 1)
         arena.close()
         return error
     except Exception as error:

@@ -118,7 +118,8 @@ import Testing
     func change(_ columns: [String], isLife: Bool, at time: HybridTime) throws -> ChangeSet {
       let fields = columns.indices.map { RowChange.Field(column: $0, value: .value(.integer(Int64(time.value & 7)))) }
       let row = RowChange(
-        key: .integer(1), generation: 1, isLife: isLife, stamp: Stamp(time: time, author: author.author), fields: fields)
+        key: .integer(1), generation: 1, isLife: isLife, stamp: Stamp(time: time, author: author.author), fields: fields
+      )
       return try author.make(.changes([TableChanges(table: "t", columns: columns, rows: [row])]), time: time)
     }
     let columns = (0..<2_000).map { "c\(1_000 + $0)" }

@@ -18,7 +18,7 @@ struct Figure: Encodable {
     case none
   }
 
-  var ratio: Double? { theirs.map { ours / $0 } }
+  var ratio: Double? { theirs.flatMap { $0 == 0 ? nil : ours / $0 } }
 
   var verdict: String {
     if case .none = aim { return "" }

@@ -277,11 +277,14 @@ final class Merger {
       return try hasWritten(stamp.author)
     }
 
-    /// Returns whether a share has the lost value in a record of another table, too. Then the table got another name, and
-    /// the value was compared with those that beat it when it came under the former name.
+    /// Returns whether a share has the lost value under a former or later name of the table. Then it was compared with
+    /// the values that beat it when it came under that name.
+    ///
+    /// Of two names of one table, only one is synchronized here. Another table may have an equal value of the same time.
     private func isUnderFormerName(_ ref: RecordRef, _ loss: State.Loss) throws -> Bool {
       guard merger.materialiser.others != nil else { return false }
       let (session, records) = (merger.session, merger.records)
+      let isHere = session.catalog.table(ref.table) != nil
       let tables = try session.sql.all(
         "SELECT tbl FROM mesh_record WHERE tbl IN (SELECT id FROM mesh_table WHERE id <> ?) AND key = ? AND zone = ?",
         [.integer(ref.table), ref.key, .integer(records.zone.id)]
@@ -289,10 +292,10 @@ final class Merger {
       let name = try session.catalog.column(loss.column).name
       return try tables.contains { table in
         let other = RecordRef(table: table, key: ref.key)
-        guard let column = try session.catalog.knownColumn(name, of: table), let record = try records.load(other) else {
-          return false
-        }
-        return try records.state(other, record).cells[column]?.stamp == loss.loser.stamp
+        guard (session.catalog.table(table) != nil) != isHere,
+          let column = try session.catalog.knownColumn(name, of: table), let record = try records.load(other)
+        else { return false }
+        return try records.state(other, record).cells[column] == loss.loser
       }
     }
 

@@ -16,27 +16,38 @@ struct Recall {
   /// The reason for which records of a missing table are held. If the table was renamed, it still has their rows.
   let gone: HeldReason
 
-  /// Processes the next part of the log, for the next table. Returns false if nothing is left to read back.
-  static func slice(_ session: Session, _ reader: (ZoneID) throws -> ChangeSetReader) throws -> Bool {
+  /// Reads what programs wrote since the last flush to the table that is next, if that matters.
+  ///
+  /// - Parameter notes: What was read for the same table before.
+  static func readNotes(_ session: Session, _ notes: inout NotedColumns?) throws {
+    let next = try session.sql.first("SELECT tbl, unsure FROM mesh_recall ORDER BY tbl, zone LIMIT 1") {
+      (table: $0.integer(0), isUnsure: $0.integer(1) == 1)
+    }
+    guard let next, next.isUnsure, let table = session.catalog.table(next.table) else { return notes = nil }
+    if notes?.table.id == table.id { try notes?.readOn(session) } else { notes = try NotedColumns(session, table) }
+  }
+
+  /// Processes the next part of the log, for the next table.
+  static func slice(
+    _ session: Session, _ reader: (ZoneID) throws -> ChangeSetReader, _ notes: inout NotedColumns?
+  ) throws {
+    try readNotes(session, &notes)
     let next = try session.sql.first(
       """
-      SELECT mesh_zone.zone, mesh_recall.tbl, mesh_recall.author, mesh_recall.number, mesh_recall.kept,
-        mesh_recall.unsure FROM mesh_recall
-      JOIN mesh_zone ON mesh_zone.id = mesh_recall.zone LIMIT 1
+      SELECT mesh_zone.zone, mesh_recall.tbl, mesh_recall.author, mesh_recall.number, mesh_recall.kept FROM mesh_recall
+      JOIN mesh_zone ON mesh_zone.id = mesh_recall.zone ORDER BY mesh_recall.tbl, mesh_recall.zone LIMIT 1
       """
-    ) { (ZoneID($0.bytes(0)), $0.integer(1), $0.integer(2), $0.bits(3), $0.integer(4), $0.integer(5) == 1) }
-    guard let next, let zone = next.0 else { return false }
+    ) { (ZoneID($0.bytes(0)), $0.integer(1), $0.integer(2), $0.bits(3), $0.integer(4)) }
+    guard let next, let zone = next.0 else { return }
     let kept = next.4 == 0 ? nil : Set(try session.catalog.layout(next.4))
     let records = ZoneRecords(session, zone: try ZoneRow.obtain(zone, session.sql))
     let log = LogReader(session: session, zone: records.zone.id, reader: try reader(zone))
     let isRenamed = try session.sql.exists(
       "SELECT 1 FROM mesh_table WHERE id = ? AND successor IS NOT NULL", [.integer(next.1)])
-    let noted = try next.5 ? session.catalog.table(next.1).map { try NotedColumns(session, $0) } : nil
     try Recall(
-      session: session, records: records, log: log, kept: kept, noted: noted,
+      session: session, records: records, log: log, kept: kept, noted: notes,
       gone: isRenamed ? .untracked : .unknownTable
     ).walk(next.1, after: next.2, next.3)
-    return true
   }
 
   private func walk(_ table: Int64, after author: Int64, _ number: UInt64) throws {

@@ -145,17 +145,29 @@ struct NotedColumns {
     }
   }
 
-  private let noted: [Value: Noted]
+  let table: TableForm
+  private var noted: [Value: Noted] = [:]
+  // A million notes have a few masks, so they share their sets.
+  private var sets: [Mask: Set<Int64>] = [:]
+  /// The `mesh_pending.id` of the last note that was read.
+  private var last: Int64 = 0
 
   init(_ session: Session, _ table: TableForm) throws {
-    var noted: [Value: Noted] = [:]
-    // A million notes have a few masks, so they share their sets.
-    var sets: [Mask: Set<Int64>] = [:]
+    self.table = table
+    try readOn(session)
+  }
+
+  /// Reads the notes that were written since the last call.
+  mutating func readOn(_ session: Session) throws {
     let notes = try session.sql.statement(
-      "SELECT key, op, layout, word, mask FROM mesh_pending WHERE tbl = ? AND op <> \(PendingSlice.Op.was)")
+      """
+      SELECT key, op, layout, word, mask, id FROM mesh_pending
+      WHERE tbl = ? AND op <> \(PendingSlice.Op.was) AND id > ? ORDER BY id
+      """)
     defer { notes.reset() }
-    notes.bind([.integer(table.id)])
+    notes.bind([.integer(table.id), .integer(last)])
     while try notes.step() {
+      last = notes.integer(5)
       let key = table.form.canonical(notes.value(0))
       let mask = Mask(layout: notes.integer(2), word: notes.integer(3), bits: notes.integer(4))
       guard notes.integer(1) == PendingSlice.Op.update, mask.bits != 0 else {
@@ -170,7 +182,6 @@ struct NotedColumns {
       case .columns, .all: break
       }
     }
-    self.noted = noted
   }
 
   subscript(key: Value) -> Noted? { noted[key] }

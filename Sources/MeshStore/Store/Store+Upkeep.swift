@@ -8,6 +8,7 @@ extension Store {
   /// request to compare. Until it returns `.done`, nothing is flushed or merged, except after `.flushFirst`.
   public func upkeep(_ reader: (ZoneID) throws -> ChangeSetReader, now: Int64) throws -> UpkeepProgress {
     let due = try read { try $0.dueUpkeep() }
+    if due != .recall { recallNotes = nil }
     switch due {
     case nil: return .done
     case .schema:
@@ -19,7 +20,9 @@ extension Store {
       repairs.note(wasSilent: wasSilent, findings)
       return .schemaChanged(findings.compactMap(\.notice) + faults.map(\.notice))
     case .recall:
-      _ = try write(isDurable: false) { try Recall.slice($0, reader) }
+      // Programs don't wait while a million notes are read.
+      try read { try Recall.readNotes($0, &recallNotes) }
+      try write(isDurable: false) { try Recall.slice($0, reader, &recallNotes) }
       return .worked()
     case .forbidden:
       try rollBack(reader, now: now)

@@ -70,6 +70,8 @@ public protocol ReplicaStore: AnyObject {
 
   /// Returns the number of rows in the pending log.
   func pendingCount() throws -> Int
+  /// Returns whether merged values wait to be shown. `apply` shows them once no rows are pending.
+  func isShowing() throws -> Bool
   /// Returns whether programs wrote anything that no change set of the zone contains. A pending row that is not routed
   /// yet may belong to any zone.
   func unsent(_ zone: ZoneID) throws -> Unsent

@@ -97,7 +97,6 @@ extension Store {
             try records.zone.save(session.sql)
           }
           let merged = slices[..<merging]
-          if merged.count < slices.count { session.reached(.mergeShortened) }
           if merged.count > 1 { session.reached(.unitsMergedTogether) }
           if !merged.contains(where: \.isUnitEnd) { session.reached(.unitMergedInSlices) }
           return .merged(

@@ -124,6 +124,7 @@ public final class ModelStore: ReplicaStore {
   public func instance(_ zone: ZoneID) -> InstanceID? { zoneData[zone]?.instance }
   public func beginInstance(_ instance: InstanceID, zone: ZoneID) { zoneData[zone]?.instance = instance }
 
+  public func isShowing() -> Bool { false }
   public func pendingCount() -> Int { pending.count }
 
   public func unsent(_ zone: ZoneID) -> Unsent { pending.isEmpty ? .nothing : .pending }

@@ -74,14 +74,20 @@ import Testing
     #expect(try replica.zoneView(zone)?.epoch == nil)
   }
 
+  /// Revokes the second device while the vault's disk fails.
+  private func cutShort(_ machine: Machine) throws -> (replica: Replica, zone: ZoneID, lost: DeviceID) {
+    let replica = try machine.start(life: 1)
+    let zone = try replica.administration.createPrivateZone(title: "home", now: machine.moment())
+    let lost = try machine.account.device(1)
+    machine.vault.fails = true
+    #expect(throws: FailingVault.DiskFailure.self) { try replica.administration.revoke(lost, now: machine.moment()) }
+    machine.vault.fails = false
+    return (replica, zone, lost)
+  }
+
   @Test func `a revocation that was cut short is carried out after the next start`() throws {
     let machine = try Machine()
-    let first = try machine.start(life: 1)
-    let zone = try first.administration.createPrivateZone(title: "home", now: machine.moment())
-    machine.vault.fails = true
-    let lost = try machine.account.device(1)
-    #expect(throws: FailingVault.DiskFailure.self) { try first.administration.revoke(lost, now: machine.moment()) }
-    machine.vault.fails = false
+    let (_, zone, lost) = try cutShort(machine)
     let second = try machine.start(life: 2)
     #expect(second.account.isRevoked(lost))
     try second.tick(now: machine.moment(1))
@@ -92,12 +98,7 @@ import Testing
   @Test("a revocation that a failing disk cuts short is completed when the disk works again")
   func revocationWithoutARestart() throws {
     let machine = try Machine()
-    let replica = try machine.start(life: 1)
-    let zone = try replica.administration.createPrivateZone(title: "home", now: machine.moment())
-    machine.vault.fails = true
-    let lost = try machine.account.device(1)
-    #expect(throws: FailingVault.DiskFailure.self) { try replica.administration.revoke(lost, now: machine.moment()) }
-    machine.vault.fails = false
+    let (replica, zone, lost) = try cutShort(machine)
     for step in 1...10 { _ = try replica.work(now: machine.moment(Int64(step))) }
     let view = try #require(try replica.zoneView(zone))
     #expect(view.cuts == [lost] && view.cannotWrite == nil)

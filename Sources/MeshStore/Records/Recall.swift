@@ -23,7 +23,10 @@ struct Recall {
     let next = try session.sql.first("SELECT tbl, unsure FROM mesh_recall ORDER BY tbl, zone LIMIT 1") {
       (table: $0.integer(0), isUnsure: $0.integer(1) == 1)
     }
-    guard let next, next.isUnsure, let table = session.catalog.table(next.table) else { return notes = nil }
+    guard let next, next.isUnsure, let table = session.catalog.table(next.table) else {
+      notes = nil
+      return
+    }
     if notes?.table.id == table.id { try notes?.readOn(session) } else { notes = try NotedColumns(session, table) }
   }
 

@@ -11,9 +11,9 @@ public protocol Vault: AnyObject {
   /// yet.
   func saveHighWaterMark(_ mark: HighWaterMark, zone: ZoneID) throws
   /// Returns whether this home was copied from the place where it was last used. Then the device may also be running
-  /// there.
+  /// there. False if it was never noted where the home is.
   func isCopy() throws -> Bool
-  /// Makes the current place the place of this home from now on.
+  /// Notes that the home is where it is now. A node does so when it makes a home, and each time it starts.
   func settle() throws
   /// Returns the device invites that this node printed and that have not expired.
   func links() throws -> [IssuedLink]

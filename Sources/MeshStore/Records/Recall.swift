@@ -18,7 +18,7 @@ struct Recall {
 
   /// Reads what programs wrote since the last flush to the table that is next, if that matters.
   ///
-  /// - Parameter notes: What was read for the same table before.
+  /// - Parameter notes: The notes that an earlier slice read for the same table.
   static func readNotes(_ session: Session, _ notes: inout NotedColumns?) throws {
     let next = try session.sql.first("SELECT tbl, unsure FROM mesh_recall ORDER BY tbl, zone LIMIT 1") {
       (table: $0.integer(0), isUnsure: $0.integer(1) == 1)

@@ -50,8 +50,8 @@ struct WaysOut {
         + "or give it another key, and these are shown. mesh explain record TABLE KEY shows both."
     case .parentElsewhere:
       return
-        "The record that they refer to moved to another share while they were written. Somebody who may write both shares "
-        + "moves it back, and then moves it again: they go with it."
+        "The record that they refer to moved to another share while they were written. Somebody with write permission in "
+        + "both shares moves it back, and then moves it again: they go with it."
     case .outsideShare: return outsideShare(held)
     case .valueTooLong:
       let messages = Set(records.compactMap(\.message)).sorted().prefix(3).joined(separator: "; ")

@@ -108,7 +108,7 @@ struct FileChecks: NodePart {
     checks += try store.trackingFaults().map { fault in
       HealthCheck(
         "table", .warning, "A synchronized table has changed since it was tracked. \(fault)",
-        wayOut: "What a table refuses of others' rows is held, and mesh held lists it.")
+        wayOut: "If a table refuses a row of another machine, the row is held, and mesh held lists it.")
     }
     return (checks + (try repairChecks())).or("capture", "Every synchronized table is captured.")
   }

@@ -103,7 +103,7 @@ struct ZoneChecks: NodePart {
       case .causalPast, .unfinishedUnit:
         return HealthCheck(
           "waiting", .warning, "\(what): \(reason.rawValue).",
-          wayOut: "What they wait for comes from the device that wrote it, or one that has it: mesh peers.",
+          wayOut: "They wait for changes of another device. Connect a device that has them: mesh peers.",
           figures: ["changeSets": count])
       }
     }

@@ -47,7 +47,7 @@ public struct ChangeSet: Hashable, Sendable {
       signature: Array(bytes.suffix(Self.signatureSize)), id: id)
   }
 
-  /// Encrypts and signs.
+  /// Creates a change set: encrypts the body, and signs.
   public init(
     _ header: ChangeSetHeader, body: [UInt8], key: EpochKey, secrets: any DeviceSecrets,
     with cryptography: any Cryptography
@@ -96,7 +96,7 @@ public struct ChangeSet: Hashable, Sendable {
 public struct EpochKey: Sendable {
   public let bytes: [UInt8]
 
-  /// Returns nil unless there are exactly 32 bytes.
+  /// Creates a key. Returns nil unless there are exactly 32 bytes.
   public init?(_ bytes: [UInt8]) {
     guard bytes.count == 32 else { return nil }
     self.bytes = bytes

@@ -41,9 +41,9 @@ public struct Configuration: Hashable, Sendable {
     let source = ConfigurationSource(table: try Self.parse(toml, path), text: toml, path: path)
     try source.checkKeys()
     guard let database = try source.text("database") else {
-      throw source.wrong("database", "is missing: it names the SQLite file to keep in step, from the root (/…)")
+      throw source.wrong("database", "is missing: it names the SQLite file to synchronize, as an absolute path (/…)")
     }
-    guard database.hasPrefix("/") else { throw source.wrong("database", "must be a path from the root (/…)") }
+    guard database.hasPrefix("/") else { throw source.wrong("database", "must be an absolute path (/…)") }
     self.init(
       database: database,
       listen: try source.address("listen") ?? Self.defaultListen,

@@ -37,7 +37,7 @@ public struct HighWaterMark: Hashable, Sendable {
 /// A device invite as its issuer saves it. The secret itself is not kept.
 public struct IssuedLink: Hashable, Sendable {
   public let publicHalf: [UInt8]
-  /// Milliseconds since 1970.
+  /// When the invite expires, in milliseconds since 1970.
   public let expires: Int64
   /// The one device that it let in. The same device may claim it again, and gets the same certificate.
   public var usedBy: DeviceID?

@@ -13,6 +13,10 @@
 static inline int mesh_sqlite3_set_defensive(sqlite3 *db, int on) {
   return sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, on, (int *)0);
 }
+// Closing the last connection then neither copies the log nor deletes the files at its paths.
+static inline int mesh_sqlite3_leave_log(sqlite3 *db) {
+  return sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)0);
+}
 static inline int mesh_sqlite3_set_trusted_schema(sqlite3 *db, int on) {
   return sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, on, (int *)0);
 }

@@ -80,3 +80,12 @@ static inline int mesh_wal_try_lock(sqlite3 *db, int lock) {
 
 static inline int mesh_wal_try_write_lock(sqlite3 *db) { return mesh_wal_try_lock(db, MESH_WAL_WRITE_LOCK); }
 static inline int mesh_wal_try_checkpoint_lock(sqlite3 *db) { return mesh_wal_try_lock(db, MESH_WAL_CHECKPOINT_LOCK); }
+
+// Keeps every other connection from opening the database, or gives that up. SQLITE_BUSY if another one has it open. The
+// connection must have read in WAL mode before.
+static inline int mesh_lock_database(sqlite3 *db, int on) {
+  sqlite3_file *file = 0;
+  int code = mesh_wal_file(db, &file);
+  if (code != SQLITE_OK) return code;
+  return on ? file->pMethods->xLock(file, SQLITE_LOCK_EXCLUSIVE) : file->pMethods->xUnlock(file, SQLITE_LOCK_SHARED);
+}

@@ -105,6 +105,48 @@ extension Daemons {
       }
     }
 
+    private func expectLostLog(_ laptop: MeshProcess) async throws {
+      try await eventually("the doctor names the log") {
+        try await laptop.report(DoctorReport.self, "doctor").checks.contains {
+          $0.name == "history" && $0.what.contains("was deleted or replaced while programs had it open")
+        }
+      }
+    }
+
+    @Test("a log that is deleted loses no commit", arguments: [["-wal", "-shm"], ["-wal"], ["-shm"]])
+    func deletedLog(names: [String]) async throws {
+      try await MeshProcess.pair { tower, laptop, _ in
+        _ = try await monday(laptop)
+        try await laptop.sqlite("INSERT INTO notes VALUES ('wed', 'wednesday', 3)")
+        for name in names { try FileManager.default.removeItem(atPath: laptop.database + name) }
+        try await expectLostLog(laptop)
+        try await laptop.sqlite("INSERT INTO notes VALUES ('thu', 'thursday', 4)")
+        try await expectAll(tower, laptop, "mon thu tue wed")
+        #expect(try await laptop.sqlite("PRAGMA integrity_check").hasPrefix("ok"))
+        let files = try FileManager.default.contentsOfDirectory(atPath: laptop.directory)
+        #expect(!files.contains { $0.contains("-saved-") })
+      }
+    }
+
+    @Test("what programs write to another log stays, and what the deleted one had is saved and comes back")
+    func otherLog() async throws {
+      try await MeshProcess.pair { tower, laptop, daemons in
+        _ = try await monday(laptop)
+        daemons.laptop.send(SIGSTOP)
+        for name in ["-wal", "-shm"] { try FileManager.default.removeItem(atPath: laptop.database + name) }
+        try await laptop.sqlite("INSERT INTO notes VALUES ('wed', 'wednesday', 3)")
+        daemons.laptop.send(SIGCONT)
+        try await expectLostLog(laptop)
+        try await expectAll(tower, laptop, "mon tue wed")
+        #expect(try await laptop.sqlite("PRAGMA integrity_check").hasPrefix("ok"))
+        let files = try FileManager.default.contentsOfDirectory(atPath: laptop.directory)
+        let saved = try #require(files.first { $0.contains("-saved-") })
+        let ids = try await laptop.tool(
+          "sqlite3", "\(laptop.directory)/\(saved)", input: "SELECT id FROM notes ORDER BY id;")
+        #expect(ids == "mon\ntue\n")
+      }
+    }
+
     @Test("a file that was deleted is an alarm, fails wait and verify, and can be saved")
     func deleted() async throws {
       try await MeshProcess.pair { tower, laptop, _ in

@@ -38,11 +38,12 @@ struct ClockChecks: NodePart {
 
   /// Checks for older files, copies, and change sets that were written twice under one number.
   func historyCheck() -> HealthCheck {
-    guard !replica.notices.isEmpty else {
+    let notices = database.notices + replica.notices
+    guard !notices.isEmpty else {
       return HealthCheck("history", .ok, "No file and no home was found restored or copied since the start.")
     }
     return HealthCheck(
-      "history", .warning, "Since the start: \(replica.notices.joined(separator: "; ")).",
+      "history", .warning, "Since the start: \(notices.joined(separator: "; ")).",
       wayOut:
         "Look for values that were overwritten or reverted: mesh conflicts, and mesh held. If two machines run on one "
         + "home, or on copies of it, each ends the other's sessions: stop one, and invite it as a device of its own.")

@@ -10,6 +10,9 @@ final class NodeDatabase {
   private(set) var suspension: Refusal?
   /// The number of times that the database was opened again.
   private(set) var openings = 0
+  /// The last logs that were deleted while the node had the file open, and what became of their commits.
+  private(set) var notices: [String] = []
+  private static let noticesKept = 10
   let currentGuard = CurrentGuard()
   private var current: OpenDatabase
   /// False once the store is closed and no other could be opened. Then the store must not be used.
@@ -107,7 +110,42 @@ final class NodeDatabase {
       }
       return reopen(
         isReplacement: true, "another file was moved to \(path) while the node had it open; the node opens it")
+    case .logLost: return leaveLog()
     }
+  }
+
+  /// Opens the file again after its log was deleted.
+  private func leaveLog() -> Change? {
+    let what = "the log of \(path) (\(path)-wal or \(path)-shm) was deleted or replaced while programs had it open"
+    let target = "\(path)-saved-\(time.milliseconds())"
+    do {
+      switch isOpen ? try store.leaveLog(savingTo: target) : .copied {
+      case .copied:
+        let outcome = "\(what): the node has put its commits into the file, and nothing of it is lost"
+        if isOpen { note(outcome) }
+        return reopen(isReplacement: !isOpen, outcome)
+      case .saved:
+        let outcome =
+          "\(what): another program has begun a new log without the last commits, so the node has saved the "
+          + "database with them as \(target), and goes on with the new log"
+        note(outcome)
+        return reopen(isReplacement: true, outcome)
+      case .used(let others):
+        return suspend(
+          "database.log-lost",
+          "\(what), and \(names(others)) still uses the old log, so nothing is synchronized. Programs that open the file now "
+            + "see nothing of it. End that program: the node opens the file again by itself then.")
+      }
+    } catch {
+      return suspend(
+        "database.log-lost",
+        "\(what), so nothing is synchronized: \(error.userMessage) Close all programs that have the file open. The node "
+          + "tries again by itself.")
+    }
+  }
+
+  private func note(_ notice: String) {
+    notices = notices.suffix(Self.noticesKept - 1) + [notice]
   }
 
   private func reopen(isReplacement: Bool, _ what: String) -> Change? {
@@ -130,12 +168,15 @@ final class NodeDatabase {
   }
 
   private func suspend(because others: [LockHolder]) -> Change? {
-    let names = others.map { "process \($0.pid) (\(printable($0.program)))" }.joined(separator: ", ")
-    return suspend(
+    suspend(
       "database.replaced",
-      "another file was moved to \(path), and \(names) still has the one before open, so nothing is synchronized. What is "
+      "another file was moved to \(path), and \(names(others)) still has the one before open, so nothing is synchronized. What is "
         + "written there goes to the replaced file and is lost. End that program, or have it open the database again: the "
         + "node opens the new file by itself then.")
+  }
+
+  private func names(_ holders: [LockHolder]) -> String {
+    holders.map { "process \($0.pid) (\(printable($0.program)))" }.joined(separator: ", ")
   }
 
   private func suspend(_ code: String, _ message: String) -> Change? {

@@ -30,8 +30,9 @@ final class DatabaseFile: Sendable {
   /// The path without symbolic links, at the time when the file was opened. SQLite keeps the log and its index beside
   /// it.
   let place: String
-  /// The opened file, and the index of its log. Nil with a custom VFS.
+  /// The opened file, its log, and the index of the log. Nil with a custom VFS.
   let identity: FileIdentity?
+  let logIdentity: FileIdentity?
   let indexIdentity: FileIdentity?
   private let patience: Patience
   /// True if a durable transaction may have been committed, and the log was not synced since. At opening, the last
@@ -62,6 +63,7 @@ final class DatabaseFile: Sendable {
       try Self.finishOpening(queue, path: path)
       place = Self.place(of: path)
       identity = vfs == nil ? FileIdentity(at: place) : nil
+      logIdentity = vfs == nil ? FileIdentity(at: place + "-wal") : nil
       indexIdentity = vfs == nil ? FileIdentity(at: place + "-shm") : nil
     } catch let error as StoreError {
       throw error

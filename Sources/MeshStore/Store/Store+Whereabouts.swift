@@ -10,12 +10,16 @@ extension Store {
     case gone
     /// The path leads to another file. A file was moved there, or a directory or a symbolic link was replaced.
     case replaced(FileIdentity)
+    /// The path leads to the open file, but its log or the log's index was deleted or replaced. SQLite does neither
+    /// while the store has the file open. Programs that open the file from now on see nothing of the old log.
+    case logLost
   }
 
   public var whereabouts: Whereabouts {
     guard let identity = file.identity else { return .here }
     guard let found = FileIdentity(at: path) else { return .gone }
-    return found == identity ? .here : .replaced(found)
+    guard found == identity else { return .replaced(found) }
+    return file.hasItsLog ? .here : .logLost
   }
 
   /// Gives up a file that is no longer at its path. Copies the rest of its log into it, and empties the log. Otherwise

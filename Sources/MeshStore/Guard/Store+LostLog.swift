@@ -1,0 +1,87 @@
+import CSQLite
+import Foundation
+import GRDB
+
+// MARK: - A log that was deleted while the store had the file open
+
+extension Store {
+  public enum LogRescue: Hashable, Sendable {
+    /// The file has everything that the log had.
+    case copied
+    /// Another log belongs to the file, and the two must not be mixed. The database as the store saw it is saved.
+    case saved
+    /// These processes still use the old log. The file can't be opened again before they have closed it.
+    case used([LockHolder])
+  }
+
+  /// Gives up a log that is no longer at its path, so that the file can be opened again. If it is given up, the store
+  /// writes nothing from then on, not even when it is closed.
+  ///
+  /// - Parameter target: A path without a file, for the database as the store sees it.
+  /// - Throws: `StoreError` if the log could neither be copied nor saved. It exists as long as the store is open.
+  public func leaveLog(savingTo target: String) throws -> LogRescue {
+    closeOthers()
+    // The lock of an index is listed after the index was deleted, too.
+    let users = LockHolder.all(LockHolder.Lock.open, ofIndex: file.indexIdentity?.inode)
+    guard users.isEmpty else { return .used(users) }
+    let isCopied = try guarding { try file.whileAlone { try copyLog() } }
+    if !isCopied { _ = try backUp(to: target) }
+    // Each device sends its own acknowledgement again.
+    unsaved = [:]
+    try guarding { try file.leaveLog() }
+    return isCopied ? .copied : .saved
+  }
+
+  /// Copies the log into the file, unless another log belongs to it. No other connection has the file open.
+  private func copyLog() throws -> Bool {
+    guard !file.hasOtherLog, (try? file.quickCheck()) != nil else { return false }
+    return try checkpoint(.truncate)
+  }
+}
+
+extension DatabaseFile {
+  /// Whether the log and its index are the ones that were opened.
+  var hasItsLog: Bool {
+    vfs != nil
+      || logIdentity != nil && FileIdentity(at: place + "-wal") == logIdentity
+        && indexIdentity != nil && FileIdentity(at: place + "-shm") == indexIdentity
+  }
+
+  /// Whether another program may have committed to another log than the opened one, or with another index.
+  fileprivate var hasOtherLog: Bool {
+    let log = FileStatus(path: place + "-wal")
+    if log != nil, FileIdentity(at: place + "-wal") == logIdentity {
+      return FileIdentity(at: place + "-shm").map { $0 != indexIdentity } ?? false
+    }
+    return log.map { $0.size > 0 } ?? false
+  }
+
+  /// Runs `body` while no other connection can open the file.
+  ///
+  /// - Returns: False also if another program has it open, with a log of its own.
+  /// - Throws: `StoreError` if another connection has it open with no other log, such as one of this process.
+  fileprivate func whileAlone(_ body: () throws -> Bool) throws -> Bool {
+    let code = try queue.writeWithoutTransaction { mesh_lock_database(try $0.openConnection, 1) }
+    switch code {
+    case SQLITE_OK:
+      defer { _ = try? queue.writeWithoutTransaction { mesh_lock_database(try $0.openConnection, 0) } }
+      return try body()
+    case SQLITE_BUSY:
+      let index = FileIdentity(at: place + "-shm")
+      guard index != indexIdentity, !LockHolder.all(LockHolder.Lock.open, ofIndex: index?.inode).isEmpty else {
+        throw StoreError(.locked, "another program has \(path) open")
+      }
+      return false
+    default: throw DatabaseError(resultCode: ResultCode(rawValue: code))
+    }
+  }
+
+  /// Makes closing leave the files at the log's paths as they are, and forbids further writes.
+  fileprivate func leaveLog() throws {
+    try queue.writeWithoutTransaction { db in
+      let code = mesh_sqlite3_leave_log(try db.openConnection)
+      guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+      try db.execute(sql: "PRAGMA query_only = ON")
+    }
+  }
+}

@@ -89,7 +89,9 @@ final class NodeDatabase {
     switch store.whereabouts {
     case .here where suspension == nil && error == nil: return nil
     case _ where ContinuousClock.now < nextAttempt: return nil
-    case .here:
+    case .logLost where isOpen: return leaveLog()
+    // A closed file has no log that could be lost.
+    case .here, .logLost:
       return reopen(isReplacement: suspension != nil, error?.message ?? "\(path) is there again")
     case .gone:
       // The log is emptied, so that it does no harm to the file that follows.
@@ -110,7 +112,6 @@ final class NodeDatabase {
       }
       return reopen(
         isReplacement: true, "another file was moved to \(path) while the node had it open; the node opens it")
-    case .logLost: return leaveLog()
     }
   }
 
@@ -119,11 +120,11 @@ final class NodeDatabase {
     let what = "the log of \(path) (\(path)-wal or \(path)-shm) was deleted or replaced while programs had it open"
     let target = "\(path)-saved-\(time.milliseconds())"
     do {
-      switch isOpen ? try store.leaveLog(savingTo: target) : .copied {
+      switch try store.leaveLog(savingTo: target) {
       case .copied:
         let outcome = "\(what): the node has put its commits into the file, and nothing of it is lost"
-        if isOpen { note(outcome) }
-        return reopen(isReplacement: !isOpen, outcome)
+        note(outcome)
+        return reopen(isReplacement: false, outcome)
       case .saved:
         let outcome =
           "\(what): another program has begun a new log without the last commits, so the node has saved the "

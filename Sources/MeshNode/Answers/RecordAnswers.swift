@@ -9,6 +9,7 @@ struct RecordAnswers: NodePart {
   let context: NodeContext
 
   func explain(_ request: RecordRequest) throws -> RecordReport {
+    takeInWrites()
     for key in try store.keys(written: request.key, table: request.table) {
       let records = try store.explain(table: request.table, key: key) { replica.reader($0) }
       guard !records.isEmpty else { continue }

@@ -64,6 +64,9 @@ import Testing
       try await mesh.sqlite("UPDATE notes SET text = 'third' WHERE id = 'a'")
       try await mesh.done("restore", "notes", "a", "--column", "text")
       #expect(try await mesh.sqlite("SELECT id, text FROM notes ORDER BY id") == "a|second\nb|gone\n")
+      try await mesh.done("untrack", "tags")
+      try await mesh.done("untrack", "notes")
+      #expect(try await mesh.done("explain", "record", "notes", "a").stdout.contains("held: untracked"))
     }
   }
 

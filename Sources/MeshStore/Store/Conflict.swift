@@ -47,13 +47,6 @@ extension Session {
     return try ZoneRecords(self, zone: row).load(ref)?.isAlive ?? false
   }
 
-  /// Returns the stamp of a column's merged value, or nil if no write has set the column.
-  func stamp(_ ref: RecordRef, _ column: Int64, _ zone: ZoneID) throws -> Stamp? {
-    guard let row = try ZoneRow.read(zone, sql) else { return nil }
-    let records = ZoneRecords(self, zone: row)
-    return try records.load(ref).flatMap { try records.state(ref, $0).cells[column]?.stamp }
-  }
-
   /// Returns a column's merged value.
   func value(_ ref: RecordRef, _ column: Int64, _ zone: ZoneID) throws -> Value {
     guard let row = try ZoneRow.read(zone, sql) else { return .null }

@@ -134,8 +134,9 @@ extension Session {
     if try hasContinued(entry) { return nil }
     conflict.hasBytes = try conflict.loserValue.asset.map { try isKept($0.id) || !cells(showing: $0.id).isEmpty }
     conflict.winnerValue = try value(entry.ref, entry.column, zone)
-    if isAlive, let stamp = try stamp(entry.ref, entry.column, zone), stamp > conflict.winner {
-      conflict.winner = stamp
+    if isAlive, let row = try ZoneRow.read(zone, sql) {
+      conflict.winner = max(
+        conflict.winner, try ZoneRecords(self, zone: row).stamp(entry.ref, entry.column) ?? conflict.winner)
     }
     // The lost value is the current one again: its device wrote it again, or somebody wrote the same value.
     return conflict.winnerValue == conflict.loserValue && isAlive ? nil : conflict

@@ -24,6 +24,8 @@ struct FlushPlanner {
   var plan = FlushPlan()
   var layout = PartLayout()
   var shapes: [BirthForm: BirthShape] = [:]
+  /// The ids of the last notes of inserts and updates in the tables that were asked for.
+  private var lastWrites: [Int64: Int64] = [:]
 
   var session: Session { records.session }
 
@@ -289,10 +291,9 @@ struct FlushPlanner {
     let isRekeyed = entry.isDeleted && !entry.isGone
     if isRekeyed { plan.rekeyed.insert(entry.ref) }
     for reference in entry.table.referrers where reference.action == .cascade && !isRekeyed {
-      guard let child = session.catalog.table(reference.child) else { continue }
-      if try session.sql.exists(child.keysReferring(reference.column) + " LIMIT 1", [entry.ref.key]) {
-        plan.cascades.append(FlushPlan.Cascade(reference: reference, parent: entry.ref.key))
-      }
+      let cascade = FlushPlan.Cascade(
+        reference: reference, parent: entry.ref.key, note: entry.goneID ?? .max)
+      if try !cascade.keys(session, limit: 1, &lastWrites).isEmpty { plan.cascades.append(cascade) }
     }
     let stamp = LocalStamp(author: author, time: time(entry.wall))
     return try emitDelete(entry, old, stamp, .delete)

@@ -26,6 +26,8 @@ struct FlushPlanner {
   var shapes: [BirthForm: BirthShape] = [:]
   /// The ids of the last notes of inserts and updates in the tables that were asked for.
   private var lastWrites: [Int64: Int64] = [:]
+  /// Whether tables lack columns that their records have, as far as it was asked for.
+  var lacking: [Int64: Bool] = [:]
 
   var session: Session { records.session }
 
@@ -147,7 +149,8 @@ struct FlushPlanner {
     }
     let awaited = try old.map { try self.awaited(entry, $0, row) } ?? [:]
     var row = row
-    let parts = base.isImport ? ChangedParts() : try firstParts(entry, &row, at: base)
+    var parts = base.isImport ? ChangedParts() : try firstParts(entry, &row, at: base)
+    parts.cells += try carriedValues(entry, at: base)
     return try emit(
       entry, .birth, old: old, generation: generation, life: base, cells, row, keeping: [:], awaited: awaited,
       parts: parts)

@@ -10,7 +10,9 @@ struct PendingSlice {
     var firstID: Int64
     /// The number of rows that were read before its first row.
     let start: Int
-    var isInserted = false
+    var isInserted: Bool { insertID != nil }
+    /// The id of the last note of an insert.
+    var insertID: Int64?
     var isDeleted = false
     /// The id of the last note of a delete, if it was deleted in any way except by getting another key. Rows that refer to
     /// it are deleted with it.
@@ -209,7 +211,7 @@ extension PendingSlice.Entry {
     wall = max(wall, noted)
     switch row.integer(4) {
     case PendingSlice.Op.insert:
-      isInserted = true
+      insertID = max(insertID ?? 0, row.integer(0))
       isRestored = row.integer(5) == PendingSlice.restored
     case PendingSlice.Op.delete:
       isDeleted = true

@@ -10,10 +10,10 @@ public enum AssetPolicy: String, Sendable, Hashable, CaseIterable {
 
 /// The node's own choice of the assets to keep. No other node learns it.
 extension Store {
-  /// Returns the policies of the synchronized tables.
+  /// Returns the policies of the synchronized tables, and of others that download on request.
   public func assetPolicies() throws -> [String: AssetPolicy] {
     try read { session in
-      let found = try session.sql.all("SELECT name, on_demand FROM mesh_table WHERE tracked = 1") {
+      let found = try session.sql.all("SELECT name, on_demand FROM mesh_table WHERE tracked = 1 OR on_demand = 1") {
         ($0.text(0), $0.integer(1) == 1 ? AssetPolicy.onDemand : .always)
       }
       return Dictionary(found, uniquingKeysWith: { $1 })
@@ -21,12 +21,17 @@ extension Store {
   }
 
   /// Sets a table's policy. Assets that are here stay, and choices for single assets stay as they are.
-  public func setAssetPolicy(_ policy: AssetPolicy, table: String) throws {
+  ///
+  /// The table may be one that only other devices have yet. Its assets are downloaded when this file has the table.
+  public func setAssetPolicy(_ policy: AssetPolicy, table name: String) throws {
     try write { session in
+      let isDescribed = try session.foreignDescriptions(trusts: { _ in false }).contains {
+        $0.table.name.folded == name.folded
+      }
+      guard let table = try session.catalog.knownTable(name) ?? (isDescribed ? session.catalog.tableNumber(name) : nil)
+      else { throw Self.unknownTable(name) }
       try session.sql.run(
-        "UPDATE mesh_table SET on_demand = ? WHERE name = ? AND tracked = 1",
-        [.integer(policy == .onDemand ? 1 : 0), .text(table)])
-      guard session.sql.changes == 1 else { throw Self.unknownTable(table) }
+        "UPDATE mesh_table SET on_demand = ? WHERE id = ?", [.integer(policy == .onDemand ? 1 : 0), .integer(table)])
     }
   }
 

@@ -54,6 +54,8 @@ struct FlushPlan {
   struct Cascade {
     let reference: Reference
     let parent: Value
+    /// The id of the note of the parent's delete.
+    let note: Int64
   }
 
   /// A record that moves here from another zone.
@@ -135,5 +137,27 @@ struct FlushPlan {
   /// The records whose notes the plan handles, except those that were inserted and deleted.
   var refs: [RecordRef] {
     changes.map(\.ref) + placed.map(\.ref) + vacated.map(\.ref) + arrivals.map(\.ref) + reshown + rechecked
+  }
+}
+
+extension FlushPlan.Cascade {
+  /// Returns keys of children that are deleted with their parent. A child that a program inserted or updated after the
+  /// parent's delete is not one of them: the program had foreign keys off, and goes on with a row that it still sees.
+  ///
+  /// - Parameter lastWrites: The ids of the last notes of inserts and updates, by table, as far as they are known.
+  func keys(_ session: Session, limit: Int, _ lastWrites: inout [Int64: Int64]) throws -> [Value] {
+    guard let child = session.catalog.table(reference.child) else { return [] }
+    let writes = "tbl = ? AND op IN (\(PendingSlice.Op.insert), \(PendingSlice.Op.update))"
+    let last =
+      try lastWrites[child.id]
+      ?? session.sql.integer("SELECT max(id) FROM mesh_pending WHERE \(writes)", [.integer(child.id)]) ?? 0
+    lastWrites[child.id] = last
+    var (query, arguments) = (child.keysReferring(reference.column), [parent])
+    if last > note {
+      query +=
+        " AND \(child.keyName.quotedName) NOT IN (SELECT key FROM mesh_pending WHERE \(writes) AND id > ? AND key NOTNULL)"
+      arguments += [.integer(child.id), .integer(note)]
+    }
+    return try session.sql.all(query + " LIMIT \(limit)", arguments) { $0.value(0) }
   }
 }

@@ -24,6 +24,10 @@ struct FlushPlanner {
   var plan = FlushPlan()
   var layout = PartLayout()
   var shapes: [BirthForm: BirthShape] = [:]
+  /// The ids of the last notes of inserts and updates in the tables that were asked for.
+  private var lastWrites: [Int64: Int64] = [:]
+  /// Whether tables lack columns that their records have, as far as it was asked for.
+  var lacking: [Int64: Bool] = [:]
 
   var session: Session { records.session }
 
@@ -145,7 +149,8 @@ struct FlushPlanner {
     }
     let awaited = try old.map { try self.awaited(entry, $0, row) } ?? [:]
     var row = row
-    let parts = base.isImport ? ChangedParts() : try firstParts(entry, &row, at: base)
+    var parts = base.isImport ? ChangedParts() : try firstParts(entry, &row, at: base)
+    parts.cells += try carriedValues(entry, at: base)
     return try emit(
       entry, .birth, old: old, generation: generation, life: base, cells, row, keeping: [:], awaited: awaited,
       parts: parts)
@@ -289,10 +294,9 @@ struct FlushPlanner {
     let isRekeyed = entry.isDeleted && !entry.isGone
     if isRekeyed { plan.rekeyed.insert(entry.ref) }
     for reference in entry.table.referrers where reference.action == .cascade && !isRekeyed {
-      guard let child = session.catalog.table(reference.child) else { continue }
-      if try session.sql.exists(child.keysReferring(reference.column) + " LIMIT 1", [entry.ref.key]) {
-        plan.cascades.append(FlushPlan.Cascade(reference: reference, parent: entry.ref.key))
-      }
+      let cascade = FlushPlan.Cascade(
+        reference: reference, parent: entry.ref.key, note: entry.goneID ?? .max)
+      if try !cascade.keys(session, limit: 1, &lastWrites).isEmpty { plan.cascades.append(cascade) }
     }
     let stamp = LocalStamp(author: author, time: time(entry.wall))
     return try emitDelete(entry, old, stamp, .delete)

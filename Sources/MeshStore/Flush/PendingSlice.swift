@@ -10,10 +10,14 @@ struct PendingSlice {
     var firstID: Int64
     /// The number of rows that were read before its first row.
     let start: Int
-    var isInserted = false
+    var isInserted: Bool { insertID != nil }
+    /// The id of the last note of an insert.
+    var insertID: Int64?
     var isDeleted = false
-    /// True if it was deleted in any way except by getting another key. Rows that refer to it are deleted with it.
-    var isGone = false
+    /// The id of the last note of a delete, if it was deleted in any way except by getting another key. Rows that refer to
+    /// it are deleted with it.
+    var goneID: Int64?
+    var isGone: Bool { goneID != nil }
     /// True if mesh inserted it because a person wanted to restore it. No program on this machine wrote the row.
     var isRestored = false
     /// True if it was imported, and no edit was noted since.
@@ -207,12 +211,12 @@ extension PendingSlice.Entry {
     wall = max(wall, noted)
     switch row.integer(4) {
     case PendingSlice.Op.insert:
-      isInserted = true
+      insertID = max(insertID ?? 0, row.integer(0))
       isRestored = row.integer(5) == PendingSlice.restored
     case PendingSlice.Op.delete:
       isDeleted = true
       was = [:]
-      if row.integer(5) != PendingSlice.rekeyed { isGone = true }
+      if row.integer(5) != PendingSlice.rekeyed { goneID = max(goneID ?? 0, row.integer(0)) }
     case PendingSlice.Op.importing:
       isImported = true
       isRetaken = isRetaken || row.integer(5) != 0

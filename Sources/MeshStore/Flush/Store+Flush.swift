@@ -159,12 +159,12 @@ private struct Flusher {
   private func cascade(_ cascades: [FlushPlan.Cascade]) throws {
     store.reached(.childrenDeleted)
     try store.write { session in
+      var lastWrites: [Int64: Int64] = [:]
       for cascade in cascades {
         guard let child = session.catalog.table(cascade.reference.child) else { continue }
-        let keys = try session.sql.all(
-          child.keysReferring(cascade.reference.column) + " LIMIT \(Choices.slice)", [cascade.parent]
-        ) { $0.value(0) }
-        for key in keys { try session.deleteNoting(child, key, now: now) }
+        for key in try cascade.keys(session, limit: Choices.slice, &lastWrites) {
+          try session.deleteNoting(child, key, now: now)
+        }
       }
     }
   }

@@ -123,6 +123,11 @@ final class ZoneRecords {
     return State(generation: record.generation, life: life.author == 0 ? nil : try global(life), cells: cells)
   }
 
+  /// Returns the stamp of a column's merged value, or nil if no write has set the column.
+  func stamp(_ ref: RecordRef, _ column: Int64) throws -> Stamp? {
+    try load(ref).flatMap { try state(ref, $0).cells[column]?.stamp }
+  }
+
   func global(_ stamp: LocalStamp) throws -> Stamp { Stamp(time: stamp.time, author: try catalog.author(stamp.author)) }
   func local(_ stamp: Stamp) throws -> LocalStamp {
     if author?.name != stamp.author { author = (stamp.author, try catalog.authorNumber(stamp.author)) }

@@ -15,7 +15,7 @@ public struct Conflict: Hashable, Sendable {
   public var winnerValue: Value
   /// True if the winning write deleted the record.
   public var isWinnerDelete: Bool
-  /// The stamp of the winning value, birth or delete.
+  /// The stamp of the column's current value, or of the birth or delete that won.
   public var winner: Stamp
   /// Whether this file or the node's home has the bytes of a lost BLOB. Nil for any other value.
   public var hasBytes: Bool?

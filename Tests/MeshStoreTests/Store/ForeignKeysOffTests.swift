@@ -130,6 +130,31 @@ import Testing
     #expect(try a.rows("SELECT id FROM item") == ["\"j\""] && b.store.status().held == [.parentDeleted: 1])
   }
 
+  @Test("a child that is written after its parent's delete is not deleted with it, and comes back with the parent")
+  func aChildWrittenAfterTheDelete() throws {
+    let (a, b) = try pair()
+    try a.run(
+      "INSERT INTO list VALUES ('l', ''); INSERT INTO item VALUES ('edited', 'l', 1), ('earlier', 'l', 1), ('i', 'l', 1)"
+    )
+    try b.pull(from: a)
+    // All of it is flushed at once, as after a time without a node.
+    try a.run(
+      """
+      INSERT INTO item VALUES ('new', 'l', 1); UPDATE item SET n = 2 WHERE id = 'earlier'; DELETE FROM list;
+      UPDATE item SET n = 2 WHERE id IN ('edited', 'new'); INSERT INTO item VALUES ('after', 'l', 1);
+      """)
+    try synchronize([a, b])
+    let stays = ["\"after\"|\"l\"|1", "\"edited\"|\"l\"|2", "\"new\"|\"l\"|2"]
+    #expect(try a.rows("SELECT * FROM item ORDER BY id") == stays)
+    #expect(try a.store.status().held == [.shownHereOnly: 3])
+    #expect(try b.rows("SELECT * FROM item").isEmpty && b.store.status().held == [.parentDeleted: 3])
+    #expect(try a.digest() == b.digest())
+    try b.run("INSERT INTO list VALUES ('l', 'back')")
+    try synchronize([a, b])
+    try equal(a, b)
+    #expect(try b.rows("SELECT * FROM item ORDER BY id") == stays)
+  }
+
   // MARK: SET DEFAULT and NO ACTION
 
   @Test("a row whose default parent does not exist is held until that one is here")

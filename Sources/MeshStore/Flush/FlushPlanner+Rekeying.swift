@@ -1,0 +1,54 @@
+import MeshCore
+
+/// Handles rows that get another key. The record of the new key begins with the row's values.
+extension FlushPlanner {
+  /// The longest value that a record takes along from its former key, in bytes.
+  private static let longestCarried = 16 << 10
+
+  /// Returns the values in columns that this file's table lacks, of the record from which a born row got its key. The
+  /// program could not read them, so it didn't mean to drop them. Long values stay with the former key, where
+  /// `mesh restore` finds them.
+  mutating func carriedValues(_ entry: PendingSlice.Entry, at time: HybridTime) throws -> [ChangedParts.Cell] {
+    guard let note = entry.insertID, try lacksColumns(entry.table), let record = try former(entry.table, note)
+    else { return [] }
+    return try record.extra.filter { column, value in
+      try isLacking(column, entry.table) && value.asset == nil && value.byteCount <= Self.longestCarried
+    }.sorted { $0.key < $1.key }.map { column, value in
+      ChangedParts.Cell(column: column, name: try session.catalog.column(column).name, time: time, value: value)
+    }
+  }
+
+  /// Returns the record from which a row got its key, over keys that it had only since the last flush.
+  private func former(_ table: TableForm, _ note: Int64) throws -> StoredRecord? {
+    var note = note
+    while true {
+      // The trigger of a new key notes the delete right before the insert.
+      let key = try session.sql.first(
+        "SELECT key FROM mesh_pending WHERE id = ? AND tbl = ? AND op = ? AND word = ?",
+        [.integer(note - 1), .integer(table.id), .integer(PendingSlice.Op.delete), .integer(PendingSlice.rekeyed)]
+      ) { $0.value(0) }
+      guard let key else { return nil }
+      let record = try records.load(RecordRef(table: table.id, key: table.form.canonical(key)))
+      if let record, record.isAlive { return record }
+      let earlier = try session.sql.integer(
+        "SELECT max(id) FROM mesh_pending WHERE tbl = ? AND key = ? AND op = ? AND id < ?",
+        [.integer(table.id), key, .integer(PendingSlice.Op.insert), .integer(note)])
+      guard let earlier else { return nil }
+      note = earlier
+    }
+  }
+
+  private mutating func lacksColumns(_ table: TableForm) throws -> Bool {
+    if let known = lacking[table.id] { return known }
+    let columns = try session.sql.all("SELECT id FROM mesh_column WHERE tbl = ?", [.integer(table.id)]) {
+      $0.integer(0)
+    }
+    let lacks = try columns.contains { try isLacking($0, table) }
+    lacking[table.id] = lacks
+    return lacks
+  }
+
+  private func isLacking(_ column: Int64, _ table: TableForm) throws -> Bool {
+    try table.indexes[column] == nil && table.successors[column] == nil && session.catalog.part(column) == nil
+  }
+}

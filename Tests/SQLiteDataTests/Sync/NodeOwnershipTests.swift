@@ -50,7 +50,17 @@ extension SyncTests {
       #expect(second.role == .client)
       #expect(try await second.account() == account)
       await second.stopAndWait()
-      await first.stopAndWait()
+      // Another home is refused while the node runs and after that, and the database's home stays known.
+      for _ in 0..<2 {
+        let other = try engine(database, home: DatabasePlace.temporaryHome())
+        #expect(await syncError { try await other.start() } != nil)
+        await first.stopAndWait()
+      }
+      let third = try engine(database, home: home) { $0.home = nil }
+      try await third.start()
+      #expect(third.plan.home == home)
+      #expect(try await third.account() == account)
+      await third.stopAndWait()
     }
 
     @Test("a home that has another database is refused, and the message names both")

@@ -236,16 +236,27 @@ actor NodeKeeper {
     }
   }
 
-  /// Returns the home of the database's node, and creates it if there is none.
+  /// Returns the home of the database's node, and creates it if there is none. If another process is creating it, this
+  /// waits until that one is done.
   private func home() async throws -> Home {
-    do throws(HomeError) {
-      return try Home.open(at: plan.home)
-    } catch {
-      guard error.code == .missing || error.code == .unfinished else { throw error }
+    let deadline = ContinuousClock.now + NodePlan.patience
+    while true {
+      let path = plan.home
+      do throws(HomeError) {
+        return try Home.open(at: path)
+      } catch {
+        guard error.code == .missing || error.code == .unfinished else { throw error }
+      }
+      do {
+        let (home, isNew) = try await plan.makeHome(logger: logger)
+        hasMadeHome = isNew
+        return home
+      } catch let error as any Refusing
+        where (error.isOfOtherCreator || plan.home != path) && ContinuousClock.now < deadline
+      {
+        try await Task.sleep(for: Self.look)
+      }
     }
-    let home = try await plan.makeHome(invite: nil, logger: logger)
-    hasMadeHome = true
-    return home
   }
 
   // MARK: A running node
@@ -293,6 +304,14 @@ actor NodeKeeper {
   /// The time between two checks of the progress.
   private static let busyInterval = Duration.milliseconds(100)
   private static let idleInterval = Duration.milliseconds(500)
+}
+
+extension Refusing {
+  /// Whether another process may be creating a home for the same database.
+  fileprivate var isOfOtherCreator: Bool {
+    if let error = self as? HomeError { return error.code == .locked || error.code == .exists }
+    return refusal.code == "database.inUse"
+  }
 }
 
 extension ControlClientError {

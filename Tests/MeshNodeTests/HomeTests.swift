@@ -56,6 +56,22 @@ import Testing
     }
   }
 
+  @Test("a home whose removal was interrupted doesn't look like one that has begun to join an account")
+  func interruptedRemoval() async throws {
+    try await withTemporaryDirectory { root in
+      for count in 0...HomeFile.others.count {
+        let home = try Home.create(at: "\(root)/\(count)")
+        for file in HomeFile.others.dropFirst(count) { try home.write(file, [1]) }
+        #expect(try !home.exists(.accountState) || home.exists(.accountKey), "after \(count) files")
+      }
+      let home = try Home.create(at: "\(root)/locked")
+      let lock = try home.lock(as: .verb)
+      try home.removeFiles(keepingLock: true)
+      #expect(code { _ = try home.lock(as: .verb) } == .locked)
+      lock.release()
+    }
+  }
+
   @Test func aHomeIsCompleteOnceItIsConfigured() async throws {
     try await withTemporaryDirectory { root in
       let path = "\(root)/home"

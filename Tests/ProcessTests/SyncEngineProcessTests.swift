@@ -8,21 +8,27 @@ import Testing
   var title = ""
 }
 
+@Table private struct Post: Equatable {
+  @Column(primaryKey: true) let id: String
+  var likes = 0
+}
+
 extension Daemons {
   /// The sync engine of an app beside `mesh serve`.
   @Suite("An app as the client of a daemon", .timeLimit(.minutes(5)))
   struct SyncEngineProcessTests {
     /// Returns the app's database of a node, with its own engine. While that runs the node, it listens on `listen`.
-    private func app(
-      _ mesh: MeshProcess, listen: String = "127.0.0.1:0"
-    ) throws -> (database: any DatabaseWriter, engine: SyncEngine) {
+    private func app<T: PrimaryKeyedTable>(
+      _ mesh: MeshProcess, _ table: T.Type = Note.self, listen: String = "127.0.0.1:0"
+    ) throws -> (database: any DatabaseWriter, engine: SyncEngine)
+    where T.PrimaryKey.QueryOutput: IdentifierStringConvertible {
       let database = try withDependencies {
         $0.context = .live
       } operation: {
         try defaultDatabase(path: mesh.database)
       }
       let engine = try SyncEngine(
-        for: database, tables: Note.self,
+        for: database, tables: table,
         node: NodeConfiguration(home: mesh.home, listen: listen, network: .tcp), startImmediately: false)
       return (database, engine)
     }
@@ -136,6 +142,66 @@ extension Daemons {
             }
           }
         }
+      }
+    }
+
+    /// Adds likes to a post, as a program that knows nothing of mesh.
+    private static let like = """
+      import sqlite3, sys
+      db = sqlite3.connect(sys.argv[1], timeout=60, isolation_level=None)
+      for _ in range(100): db.execute("UPDATE posts SET likes = likes + 1 WHERE id = 'p'")
+      """
+
+    @Test("a policy that a command sets beside an app counts for the app, Python and a participant, until it ends")
+    func policies() async throws {
+      try await MeshProcess.scope(nodes: 2) { nodes in
+        let (alice, bob) = (nodes[0], nodes[1])
+        for (mesh, name) in [(alice, "alice"), (bob, "bob")] {
+          try await mesh.sqlite("CREATE TABLE posts (id TEXT PRIMARY KEY NOT NULL, likes INTEGER NOT NULL DEFAULT 0)")
+          try await mesh.done("init", "--database", mesh.database, "--account", name, "--device", name)
+        }
+        try await bob.done("track", "posts")
+        var daemon = try await bob.serve()
+        let (database, engine) = try app(alice, Post.self, listen: try MeshProcess.freeAddress())
+        try await engine.start()
+        let post = Post(id: "p")
+        try await database.write { db in try Post.insert { post }.execute(db) }
+        let link = try #require(try await engine.share(record: post).link)
+        try await bob.done("share", "join", "-", "--yes", input: link + "\n")
+        try await eventually("the row") { try await bob.number("SELECT count(*) FROM posts") == 1 }
+
+        try await alice.done("track", "posts", "--policy", "likes=counter")
+        try await eventually("the participant knows the policy") {
+          try await bob.done("schema").stdout.contains("counter")
+        }
+        #expect(try await daemon.terminate().status == 0)
+        let programs = [try await alice.python(Self.like), try await bob.python(Self.like)]
+        for _ in 0..<50 {
+          try await database.write { db in try Post.find("p").update { $0.likes += 1 }.execute(db) }
+        }
+        for program in programs { #expect(try await program.finished(within: .seconds(60)).status == 0) }
+        daemon = try await bob.serve()
+        func likes(_ count: Int) async throws {
+          try await eventually("\(count) likes") {
+            let shown = try await database.read { db in try Post.find("p").fetchOne(db)?.likes }
+            let others = try await bob.number("SELECT likes FROM posts")
+            return shown == count && others == count
+          }
+        }
+        try await likes(250)
+
+        try await alice.done("track", "posts", "--policy", "likes=last")
+        try await eventually("the participant knows that it is over") {
+          try await !bob.done("schema").stdout.contains("counter")
+        }
+        #expect(try await daemon.terminate().status == 0)
+        try await database.write { db in try Post.find("p").update { $0.likes = 7 }.execute(db) }
+        try await bob.sqlite("UPDATE posts SET likes = likes + 1")
+        _ = try await bob.serve()
+        // Bob's write was the later one.
+        try await likes(251)
+        engine.stop()
+        try await eventually("stopped") { try await !alice.status().running }
       }
     }
   }

@@ -29,7 +29,11 @@ struct DatabaseLock: Sendable {
     }
   }
 
+  /// Releases the lock. The file names this home as the one that used the database last.
   func release() { lock.release() }
+
+  /// Releases the lock of a home that didn't use the database. The file names the home that it named before.
+  func withdraw() { lock.release(restoringNote: true) }
 
   /// Returns the home of the node that last worked with a database, if it exists and still names that database.
   static func lastHome(of database: String) -> Home? {

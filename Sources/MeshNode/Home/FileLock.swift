@@ -5,6 +5,8 @@ import Synchronization
 final class FileLock: Sendable {
   /// The open file, or nil once released.
   private let descriptor: Mutex<Int32?>
+  /// The note of the process that had the lock before, or empty.
+  private let formerNote: String
 
   enum Failure: Error {
     /// Another process has the lock. The note is the text that it wrote, or empty before it has written one.
@@ -22,6 +24,7 @@ final class FileLock: Sendable {
       throw .taken(note: Self.note(descriptor))
     }
     self.descriptor = Mutex(descriptor)
+    formerNote = Self.note(descriptor)
     guard ftruncate(descriptor, 0) == 0 else { throw .system(Disk.failure("write", path)) }
     do throws(HomeError) {
       try Disk.write(Array("\(note)\n".utf8), to: descriptor, path)
@@ -33,9 +36,17 @@ final class FileLock: Sendable {
   deinit { release() }
 
   /// Releases the lock. Further calls do nothing.
-  func release() {
+  ///
+  /// - Parameter restoresNote: Whether the file gets the note back that it had before.
+  func release(restoringNote restoresNote: Bool = false) {
     descriptor.withLock { descriptor in
-      if let open = descriptor { close(open) }
+      if let open = descriptor {
+        if restoresNote, !formerNote.isEmpty, ftruncate(open, 0) == 0 {
+          // Without its note, the file is still a lock.
+          _ = formerNote.withCString { pwrite(open, $0, strlen($0), 0) }
+        }
+        close(open)
+      }
       descriptor = nil
     }
   }

@@ -53,9 +53,11 @@ public struct Home: Hashable, Sendable {
   /// Removes the home's own files, with all keys, and then the directory if it is empty. No process may use the home.
   ///
   /// Files that mesh didn't create stay, such as a database in the same directory.
-  package func removeFiles() throws(HomeError) {
+  ///
+  /// - Parameter keepsLock: Whether the lock's file stays, because the caller has the lock and continues with the home.
+  package func removeFiles(keepingLock keepsLock: Bool = false) throws(HomeError) {
     // The configuration goes first, so that an interrupted removal leaves no home that looks complete.
-    for file in [HomeFile.configuration] + HomeFile.others { try remove(file) }
+    for file in [HomeFile.configuration] + HomeFile.others where file != .lock || !keepsLock { try remove(file) }
     for directory in Self.directories + [HomeFile.staging.name] {
       let place = "\(path)/\(directory)"
       guard try Disk.entry(place)?.kind == .directory else { continue }

@@ -65,10 +65,11 @@ public enum HomeFile: Hashable, Sendable {
     }
   }
 
-  /// The files except the configuration that are in the home's own directory or have a fixed place below it.
+  /// The files except the configuration that are in the home's own directory or have a fixed place below it. The account
+  /// comes first: without its keys, it would look like one that this device has begun to join.
   static let others: [HomeFile] = [
-    .deviceKey, .accountKey, .nextAccountKey, .recoveryKey, .accountState, .highWater, .place, .links, .peers,
-    .appTables, .controlSocket, .lock,
+    .accountState, .highWater, .place, .links, .peers, .appTables, .deviceKey, .accountKey, .nextAccountKey,
+    .recoveryKey, .controlSocket, .lock,
   ]
 
   /// Returns whether `name` is the name of a zone's keys in `zones`, or of an asset in `staging`.

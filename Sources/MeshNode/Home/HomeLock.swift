@@ -97,6 +97,20 @@ extension Home {
     }
   }
 
+  /// Runs `body` while no other app does so with this home, whichever process runs its node.
+  ///
+  /// Apps that use the node of another process change a file of the home that no node writes.
+  package func exclusively<Result>(_ body: () async throws -> Result) async throws -> Result {
+    let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor >= 0 else { throw Disk.failure("open", path) }
+    defer { close(descriptor) }
+    while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+      guard errno == EWOULDBLOCK || errno == EINTR else { throw Disk.failure("lock", path) }
+      try await Task.sleep(for: Self.lockPoll)
+    }
+    return try await body()
+  }
+
   /// The wait after which the user is told.
   static let lockNotice = Duration.seconds(1)
 

@@ -31,7 +31,7 @@ struct NodeCreation {
     // This check comes before any key is created, so an unusable database leaves only an empty home. A database that
     // another node works with is not touched.
     let lock = try created ? nil : DatabaseLock(database: options.database, home: home)
-    defer { lock?.release() }
+    defer { lock?.withdraw() }
     let store = try Store(path: options.database, cryptography: cryptography)
     let accounts = try store.accounts()
     try store.close()

@@ -48,10 +48,12 @@ struct OpenDatabase {
     _ path: String, home: Home, keys: NodeKeys, account: AccountState,
     prepareConnection: (@Sendable (OpaquePointer) -> Void)?, isReplacement: Bool = false
   ) throws {
-    let lock = FileIdentity(at: path) == nil ? nil : try DatabaseLock(database: path, home: home)
+    var lock = FileIdentity(at: path) == nil ? nil : try DatabaseLock(database: path, home: home)
     let store = try Self.store(path, home, keys.cryptography, prepareConnection)
     do {
-      self.lock = try lock ?? DatabaseLock(database: path, home: home)
+      let taken = try lock ?? DatabaseLock(database: path, home: home)
+      lock = taken
+      self.lock = taken
       if isReplacement { try store.quickCheck() }
       let known = try store.accounts()
       guard known.isEmpty || known.contains(account.id) else { throw ReplicaError.foreignDatabase }
@@ -64,7 +66,7 @@ struct OpenDatabase {
       self.store = store
     } catch {
       try? store.close()
-      lock?.release()
+      lock?.withdraw()
       throw error
     }
   }

@@ -57,8 +57,10 @@ public struct NodeConfiguration: Sendable {
 /// A node's configuration with all defaults resolved.
 struct NodePlan: Sendable {
   let database: String
-  /// The home of the node: the one that the app names, the one that belongs to the database, or a new one.
-  let home: String
+  /// The home that the app names.
+  private let named: String?
+  /// The home of a database that has none yet.
+  private let proposed: String
   let account: String
   let device: String
   let options: ServeOptions
@@ -66,9 +68,8 @@ struct NodePlan: Sendable {
 
   init(_ configuration: NodeConfiguration, account: String?, database: String, context: DependencyContext) throws {
     self.database = database
-    home =
-      try configuration.home.map { try Home.absolute($0) } ?? Home.last(of: database)?.path
-      ?? (context == .live ? Self.homeOfApp() : DatabasePlace.temporaryHome())
+    named = try configuration.home.map { try Home.absolute($0) }
+    proposed = context == .live ? Self.homeOfApp() : DatabasePlace.temporaryHome()
     self.account = account ?? Self.name(ProcessInfo.processInfo.environment["USER"], else: "account")
     device = configuration.device ?? Self.name(ProcessInfo.processInfo.hostName, else: "device")
     network = (configuration.network ?? (context == .live ? .tcp : .inProcess)).local
@@ -77,23 +78,77 @@ struct NodePlan: Sendable {
       peers: try configuration.peers.map(Self.address))
   }
 
+  /// The home of the node: the one that the app names, the one that belongs to the database, or a new one. Another
+  /// program may have made one for the database in the meantime.
+  var home: String { named ?? Home.last(of: database)?.path ?? proposed }
+
   /// The wall clock of the node, in milliseconds since 1970.
   var now: Int64 { network?.wallClock?() ?? Int64(Date().timeIntervalSince1970 * 1_000) }
 
   /// The time that another process may keep the home, such as a starting daemon or a running command.
   static let patience = Duration.seconds(15)
 
-  /// Creates the home with a new account. With an invite, it creates a device of the account that made the invite.
-  func makeHome(invite: String?, logger: Logger) async throws -> Home {
+  /// Creates the home with a new account, unless another process has just done it.
+  ///
+  /// - Returns: The home, and whether this call made its account.
+  /// - Throws: For example a `HomeError` `.locked` if another process works on the home.
+  func makeHome(logger: Logger) async throws -> (Home, isNew: Bool) {
     let home = try Home.create(at: home)
     let lock = try await home.lock(as: .verb, patience: Self.patience)
     defer { lock.release() }
-    guard try invite != nil || !home.exists(.accountState) || home.exists(.accountKey) else {
+    guard try !home.exists(.configuration) else { return (home, false) }
+    guard try !home.exists(.accountState) || home.exists(.accountKey) else {
       throw SyncError(
         SyncError.Code(rawValue: "link.incomplete"),
         "This device has begun to join an account, and the account's data did not come. Join again: "
           + "try await syncEngine.join(invite)")
     }
+    try await initialize(home, lock, invite: nil, logger)
+    return (home, true)
+  }
+
+  /// Creates the home as a device of the account that made an invite.
+  ///
+  /// The home stays locked from the first removal until the device has joined, so that no other app of the database runs
+  /// a node in between.
+  ///
+  /// - Parameter remove: Removes from the database what belongs to the present home, which is given up with its keys. Nil
+  ///   means that there is no home.
+  func joinHome(invite: String, logger: Logger, removing remove: (() async throws -> Void)?) async throws {
+    let path = home
+    try await locked(remove == nil ? Home.create(at: path) : Home.open(at: path)) { home, lock in
+      if let remove {
+        try await remove()
+        try home.removeFiles(keepingLock: true)
+      }
+      // Another process may have made one meanwhile, which is refused here.
+      _ = try Home.create(at: path)
+      try await initialize(home, lock, invite: invite, logger)
+    }
+  }
+
+  /// Runs `body` while no process runs the home's node, and none can start one.
+  func withoutNode<Result>(_ body: () async throws -> Result) async throws -> Result {
+    try await locked(try Home.open(at: home)) { _, _ in try await body() }
+  }
+
+  private func locked<Result>(
+    _ home: Home, _ body: (Home, HomeLock) async throws -> Result
+  ) async throws -> Result {
+    let lock: HomeLock
+    do {
+      lock = try await home.lock(as: .verb, patience: Self.patience)
+    } catch let error as HomeError where error.code == .locked {
+      throw SyncError(
+        .otherNode,
+        "Another process runs the node of \(home.path) now, so nothing was changed. Stop that process (mesh status names it), and "
+          + "try again.")
+    }
+    defer { lock.release() }
+    return try await body(home, lock)
+  }
+
+  private func initialize(_ home: Home, _ lock: HomeLock, invite: String?, _ logger: Logger) async throws {
     do {
       _ = try await NodeOpener(network: network).initialize(
         InitOptions(
@@ -105,15 +160,6 @@ struct NodePlan: Sendable {
       try? home.discard()
       throw error
     }
-    return home
-  }
-
-  /// Removes the home with its keys. Other files in its directory stay.
-  func removeHome() async throws {
-    let home = try Home.open(at: home)
-    let lock = try await home.lock(as: .verb, patience: Self.patience)
-    defer { lock.release() }
-    try home.removeFiles()
   }
 
   private static func address(_ text: String) throws -> HostPort {

@@ -195,16 +195,20 @@ actor NodeKeeper {
   /// Longer than the time between two attempts of a daemon to take the home.
   private static let courtesy = Duration.milliseconds(100)
 
+  /// The time that the node of another home may have the database.
+  private static let otherHomePatience = Duration.seconds(3)
+
   /// Whether a process to which the node was left is still there.
   private var isWaitingForSuccessor: Bool { successor.map { kill($0, 0) == 0 } ?? false }
 
   /// Opens the node, or returns a client of the one that has the home.
   private func hold() async throws -> Holder {
-    let deadline = ContinuousClock.now + NodePlan.patience
-    let home = try await home()
+    let start = ContinuousClock.now
+    let deadline = start + NodePlan.patience
     try await watch.load()
     while true {
       try Task.checkCancellation()
+      let home = try await home()
       let client = ControlClient(home: home.path)
       if plan.network == nil, client.isAnswered {
         successor = nil
@@ -231,21 +235,37 @@ actor NodeKeeper {
         }
       } catch let error as HomeError where error.code == .locked && ContinuousClock.now < deadline {
         // A daemon is starting or stopping, or a command is running.
+      } catch let error as Refusal
+        where error.code == "database.inUse"
+        && (plan.home != home.path || ContinuousClock.now < start + Self.otherHomePatience)
+      {
+        // Another app of the database is creating a home of its own, and will be refused.
       }
       try await Task.sleep(for: Self.look)
     }
   }
 
-  /// Returns the home of the database's node, and creates it if there is none.
+  /// Returns the home of the database's node, and creates it if there is none. If another process is creating it, this
+  /// waits until that one is done.
   private func home() async throws -> Home {
-    do throws(HomeError) {
-      return try Home.open(at: plan.home)
-    } catch {
-      guard error.code == .missing || error.code == .unfinished else { throw error }
+    let deadline = ContinuousClock.now + NodePlan.patience
+    while true {
+      let path = plan.home
+      do throws(HomeError) {
+        return try Home.open(at: path)
+      } catch {
+        guard error.code == .missing || error.code == .unfinished else { throw error }
+      }
+      do {
+        let (home, isNew) = try await plan.makeHome(logger: logger)
+        hasMadeHome = isNew
+        return home
+      } catch let error as any Refusing
+        where (error.isOfOtherCreator || plan.home != path) && ContinuousClock.now < deadline
+      {
+        try await Task.sleep(for: Self.look)
+      }
     }
-    let home = try await plan.makeHome(invite: nil, logger: logger)
-    hasMadeHome = true
-    return home
   }
 
   // MARK: A running node
@@ -293,6 +313,14 @@ actor NodeKeeper {
   /// The time between two checks of the progress.
   private static let busyInterval = Duration.milliseconds(100)
   private static let idleInterval = Duration.milliseconds(500)
+}
+
+extension Refusing {
+  /// Whether another process may be creating a home for the same database.
+  fileprivate var isOfOtherCreator: Bool {
+    if let error = self as? HomeError { return error.code == .locked || error.code == .exists }
+    return refusal.code == "database.inUse"
+  }
 }
 
 extension ControlClientError {

@@ -99,16 +99,16 @@ extension SyncEngine {
           SyncError.Code(rawValue: "link.expired"), "The invite has expired. Make a new one: syncEngine.inviteDevice()")
       }
       var former: String?
+      var remove: (() async throws -> Void)?
       if (try? Home.open(at: plan.home)) != nil {
         try await start()
         former = try await account().id
         guard former != link.account.description else { return }
         try await requireFreshAccount()
         await stopAndWait()
-        _ = try await Bookkeeping.remove(from: tables.database)
-        try await plan.removeHome()
+        remove = { [database = tables.database] in _ = try await Bookkeeping.remove(from: database) }
       }
-      _ = try await plan.makeHome(invite: invite, logger: logger)
+      try await plan.joinHome(invite: invite, logger: logger, removing: remove)
       watch.reset()
       try await start()
       let current = link.account.description
@@ -158,8 +158,9 @@ extension SyncEngine {
     let removal: Result<Bool, any Error>
     do {
       removal = .success(
-        try await Bookkeeping.remove(
-          from: tables.database, deletingRowsOf: tables.names, ifChangeSetsAre: count))
+        try await plan.withoutNode {
+          try await Bookkeeping.remove(from: tables.database, deletingRowsOf: tables.names, ifChangeSetsAre: count)
+        })
     } catch {
       removal = .failure(error)
     }
@@ -189,7 +190,7 @@ extension SyncEngine {
   private func requireOwnNode(_ what: String) throws {
     guard role == .node else {
       throw SyncError(
-        SyncError.Code(rawValue: "engine.otherNode"),
+        .otherNode,
         "This app can't \(what) while another process runs the node of \(plan.home). Stop that process (its id is in "
           + "\(plan.home)/lock), and try again.")
     }

@@ -48,6 +48,8 @@ public struct SyncError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The process that runs the node has another version of mesh, and the two don't understand each other. The message
     /// says which one to update.
     public static let version = Code(rawValue: "daemon.version")
+    /// Another process runs the node, and this needs the node of the app itself.
+    public static let otherNode = Code(rawValue: "engine.otherNode")
     /// The account has other devices or shares, so this device can't change to another account.
     public static let accountInUse = Code(rawValue: "account.inUse")
   }

@@ -18,7 +18,7 @@ public struct SyncMetadata: Hashable, Identifiable, Sendable {
   /// The table and the primary key of a row.
   @Selection
   public struct ID: Hashable, Sendable {
-    /// The text of the row's primary key.
+    /// The text of the row's primary key. If the key's column collates `NOCASE`, it is in lower case.
     public let recordPrimaryKey: String
     /// The table of the row.
     public let recordType: String

@@ -64,6 +64,11 @@ struct SyncedTables: Sendable {
   /// Tables that were synchronized before the app named them, for example by `mesh track`, stay synchronized. So do
   /// tables that another app names.
   func prepare(on control: any NodeControl, home: Home, logger: Logger) async throws {
+    // Another app may start at the same instant.
+    try await home.exclusively { try await prepareAlone(on: control, home: home, logger: logger) }
+  }
+
+  private func prepareAlone(on control: any NodeControl, home: Home, logger: Logger) async throws {
     let status = try await control.perform(StatusRequest())
     guard let here = FileIdentity(at: database.path), here == FileIdentity(at: status.database) else {
       throw SyncError(

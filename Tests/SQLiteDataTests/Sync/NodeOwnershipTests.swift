@@ -2,6 +2,8 @@ import Foundation
 import Logging
 import MeshControl
 import MeshNode
+import Observation
+import Synchronization
 import Testing
 
 @testable import SQLiteData
@@ -32,8 +34,16 @@ extension SyncTests {
       try await second.start()
       #expect(second.role == .client)
       #expect(try await second.devices().map(\.id) == first.devices().map(\.id))
+      let isNotified = Mutex(false)
+      withObservationTracking {
+        _ = second.isRunning
+      } onChange: {
+        isNotified.withLock { $0 = true }
+      }
       await first.stopAndWait()
       try await eventually("the second runs the node") { second.role == .node }
+      // In between, no node was working.
+      #expect(isNotified.withLock { $0 })
       #expect(try await second.devices().count == 1)
       await second.stopAndWait()
     }
@@ -50,7 +60,17 @@ extension SyncTests {
       #expect(second.role == .client)
       #expect(try await second.account() == account)
       await second.stopAndWait()
-      await first.stopAndWait()
+      // Another home is refused while the node runs and after that, and the database's home stays known.
+      for _ in 0..<2 {
+        let other = try engine(database, home: DatabasePlace.temporaryHome())
+        #expect(await syncError { try await other.start() } != nil)
+        await first.stopAndWait()
+      }
+      let third = try engine(database, home: home) { $0.home = nil }
+      try await third.start()
+      #expect(third.plan.home == home)
+      #expect(try await third.account() == account)
+      await third.stopAndWait()
     }
 
     @Test("a home that has another database is refused, and the message names both")
@@ -100,6 +120,76 @@ extension SyncTests {
       #expect(free?.hasPrefix("127.0.0.1:") == true && free != address)
       await again.stopAndWait()
       await taken.stopAndWait()
+    }
+
+    @Test("engines that start at the same instant on a new database use one node", arguments: [false, true])
+    func simultaneousStarts(namesHome: Bool) async throws {
+      for _ in 0..<5 {
+        let (database, home) = (try syncedDatabase(), DatabasePlace.temporaryHome())
+        // Without a name, each of them proposes another home.
+        let engines = try (0..<4).map { _ in try engine(database, home: home) { if !namesHome { $0.home = nil } } }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for engine in engines { group.addTask { try await engine.start() } }
+          try await group.waitForAll()
+        }
+        #expect(engines.count { $0.role == .node } == 1)
+        var accounts: Set<String> = []
+        for engine in engines { accounts.insert(try await engine.account().id) }
+        #expect(accounts.count == 1)
+        #expect(Set(engines.map(\.plan.home)).count == 1)
+        for engine in engines { await engine.stopAndWait() }
+      }
+    }
+
+    @Test("while an app deletes its local data or joins another account, no other app runs the node")
+    func removalBesideAnotherApp() async throws {
+      let (towerDatabase, laptopDatabase) = (try syncedDatabase(), try syncedDatabase())
+      let tower = try engine(towerDatabase, home: DatabasePlace.temporaryHome())
+      let home = DatabasePlace.temporaryHome()
+      let (first, second) = (try engine(laptopDatabase, home: home), try engine(laptopDatabase, home: home))
+      func titles(_ database: any DatabaseWriter) async throws -> [String] {
+        try await database.read { db in try SyncedList.order(by: \.title).select(\.title).fetchAll(db) }
+      }
+      try await tower.start()
+      try await first.start()
+      try await second.start()
+      #expect(second.role == .client)
+      let all = (0..<300).map { "\(1_000 + $0)" }
+      try await laptopDatabase.write { db in
+        for title in all { try SyncedList.insert { SyncedList(id: UUID(), title: title) }.execute(db) }
+      }
+      try await first.join(try await tower.inviteDevice().link)
+      let account = try await tower.account().id
+      for engine in [first, second] {
+        try await eventually("both use the new account") { try await engine.account().id == account }
+      }
+      try await eventually("all rows") { try await titles(towerDatabase) == all }
+      for _ in 0..<5 {
+        guard first.role == .node else {
+          // The other app was faster, and the first one is refused.
+          #expect(await syncError { try await first.deleteLocalData() }?.code == .otherNode)
+          continue
+        }
+        let error = await syncError { try await first.deleteLocalData() }
+        #expect(error == nil || error?.code == .otherNode, "\(String(describing: error))")
+        try await eventually("all rows again") { try await titles(laptopDatabase) == all }
+        #expect(try await titles(towerDatabase) == all)
+      }
+      for engine in [second, first] {
+        #expect(try await engine.heldRecords() == [])
+        await engine.stopAndWait()
+      }
+      // While rows are removed, an app that starts waits.
+      try await first.plan.withoutNode {
+        let starting = Task { try await second.start() }
+        try await Task.sleep(for: .milliseconds(500))
+        #expect(second.role == nil)
+        starting.cancel()
+      }
+      try await eventually("the second app runs the node") { second.role == .node }
+      #expect(await syncError { try await first.plan.withoutNode {} }?.code == .otherNode)
+      await second.stopAndWait()
+      await tower.stopAndWait()
     }
   }
 }

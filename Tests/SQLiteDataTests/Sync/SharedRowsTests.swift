@@ -85,6 +85,57 @@ extension SyncTests {
       }
     }
 
+    @Test("what a participant writes after it was made read-only is taken back, and nobody else gets it")
+    func loweredPermission() async throws {
+      try await SyncedDevice.accounts { alice, bob, list in
+        try await bob.engine.acceptShare(try #require(try await alice.engine.share(record: list).link))
+        await bob.engine.stopAndWait()
+        try await alice.engine.share(record: list) { share in
+          for index in share.participants.indices where share.participants[index].role != .owner {
+            share.participants[index].permission = .readOnly
+          }
+        }
+        // This device doesn't know it yet, so its own triggers accept the writes.
+        try await bob.addItem("cheese", to: list)
+        try await bob.database.write { db in
+          try SyncedItem.where { $0.text.eq("milk") }.update { $0.text = "beer" }.execute(db)
+        }
+        try await bob.engine.start()
+        try await eventually("what the owner has") { try await bob.items() == ["milk"] }
+        #expect(try await alice.items() == ["milk"])
+        #expect(try await bob.engine.shares().map(\.permission) == [.readOnly])
+        for statement in ["INSERT INTO items (id, listID) SELECT 'x', id FROM lists", "DELETE FROM items"] {
+          let error = await #expect(throws: DatabaseError.self) {
+            try await bob.database.write { db in try db.execute(sql: statement) }
+          }
+          #expect(error?.message == SyncEngine.writePermissionError)
+        }
+        #expect(try await bob.items() == ["milk"])
+      }
+    }
+
+    @Test("a row that was just written can be shared, and sharing leaves the times of rows as they are")
+    func timesOfRows() async throws {
+      try await SyncedDevice.accounts { alice, bob, list in
+        func times() async throws -> [Int64] {
+          try await alice.database.read { db in
+            try SyncMetadata.order { ($0.id.recordType, $0.id.recordPrimaryKey) }.select(\.userModificationTime)
+              .fetchAll(db)
+          }
+        }
+        try await eventually("captured") { try await times().count == 2 }
+        let before = try await times()
+        try await bob.engine.acceptShare(try #require(try await alice.engine.share(record: list).link))
+        #expect(try await times() == before)
+        let new = SyncedList(id: UUID(), title: "New")
+        try await alice.addList(new.title, id: new.id)
+        try await bob.engine.acceptShare(try #require(try await alice.engine.share(record: new).link))
+        #expect(try await bob.titles() == ["Groceries", "New"])
+        try await alice.engine.unshare(record: list)
+        #expect(try await times().filter { before.contains($0) }.count == 2)
+      }
+    }
+
     @Test("an engine without tables starts, and synchronizes nothing")
     func noTables() async throws {
       let engine = try SyncEngine(

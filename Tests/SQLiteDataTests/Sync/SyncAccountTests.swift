@@ -19,9 +19,11 @@ extension SyncTests {
         let revoked = try #require(try await tower.engine.devices().last)
         try await tower.engine.revokeDevice(revoked.id)
         #expect(try await tower.engine.devices().last?.revoked != nil)
+        // A device that is revoked keeps its rows.
+        try await laptop.addList("Mine")
         try await tower.addList("Secret")
         #expect(await syncError { try await tower.engine.sendChanges(timeout: .seconds(1)) }?.code == .noDevice)
-        #expect(try await laptop.titles() == [])
+        #expect(try await laptop.titles() == ["Mine"])
       }
     }
 

@@ -8,6 +8,11 @@ import Testing
 
 @testable import SQLiteData
 
+@SQLiteData.Table("a:folder") private struct Folder: Hashable, Identifiable {
+  let id: String
+  var parent: String?
+}
+
 extension SyncTests {
   @Suite("The sync engine", .timeLimit(.minutes(5)))
   struct SyncEngineTests {
@@ -189,6 +194,23 @@ extension SyncTests {
       }
     }
 
+    @Test("a row that is written after the engine has stopped keeps all rows from being deleted")
+    func writeBeforeRemoval() async throws {
+      try await SyncedDevice.pair { tower, laptop in
+        try await laptop.addList("Groceries")
+        try await laptop.engine.sendChanges()
+        let count = try await Bookkeeping.changeSets(in: laptop.database)
+        await laptop.engine.stopAndWait()
+        try await laptop.addList("Late")
+        let isRemoved = try await Bookkeeping.remove(
+          from: laptop.database, deletingRowsOf: ["lists"], ifChangeSetsAre: count)
+        #expect(!isRemoved)
+        #expect(try await laptop.titles() == ["Groceries", "Late"])
+        try await laptop.engine.start()
+        try await tower.shows("Groceries", "Late")
+      }
+    }
+
     @Test("the only device of an account keeps its data")
     func deleteOnlyCopy() async throws {
       let device = try SyncedDevice("tower", on: .separate())
@@ -237,6 +259,54 @@ extension SyncTests {
       }
       @Dependency(\.defaultSyncEngine) var syncEngine
       #expect(!syncEngine.isRunning)
+      #expect(!SyncEngine.previewValue.isRunning)
+      // Neither is a mistake of the app.
+      syncEngine.stop()
+      device.engine.stop()
+    }
+
+    @Test("a table whose rows refer to each other is synchronized, but not with ON DELETE RESTRICT")
+    func references() async throws {
+      func device(_ name: String, _ network: NodeConfiguration.Network, action: String) throws -> SyncedDevice {
+        let database = try defaultDatabase()
+        try database.write { db in
+          try db.execute(
+            sql: """
+              CREATE TABLE "a:folder" (
+                "id" TEXT PRIMARY KEY NOT NULL, "parent" TEXT REFERENCES "a:folder"("id") ON DELETE \(action))
+              """)
+        }
+        return try SyncedDevice(name, on: network, database: database) {
+          try SyncEngine(for: $0, tables: Folder.self, node: $1)
+        }
+      }
+      let error = #expect(throws: SyncError.self) { try device("tower", .separate(), action: "RESTRICT") }
+      #expect(error?.code == .schema)
+      #expect(error?.reasons.count == 1)
+      #expect(error?.message.contains("ON DELETE RESTRICT") == true)
+      func free(_ name: String, _ network: NodeConfiguration.Network) throws -> SyncedDevice {
+        try device(name, network, action: "NO ACTION")
+      }
+      try await SyncedDevice.pair(free) { tower, laptop in
+        try await tower.database.write { db in
+          try Folder.insert {
+            Folder(id: "root")
+            Folder(id: "child", parent: "root")
+            Folder(id: "grandchild", parent: "child")
+          }.execute(db)
+        }
+        try await tower.engine.sendChanges()
+        let metadata = try await laptop.database.read { db in try Folder.metadata(for: "grandchild").fetchOne(db) }
+        #expect(metadata?.parentRecordID?.parentRecordPrimaryKey == "child")
+        #expect(metadata?.recordType == "a:folder")
+        try await laptop.database.write { db in
+          try Folder.find("grandchild").update { $0.parent = #bind("root") }.execute(db)
+          try Folder.find("child").delete().execute(db)
+        }
+        try await laptop.engine.sendChanges()
+        let rows = try await tower.database.read { db in try Folder.order(by: \.id).fetchAll(db) }
+        #expect(rows == [Folder(id: "grandchild", parent: "root"), Folder(id: "root")])
+      }
     }
   }
 }

@@ -27,6 +27,17 @@ struct SyncedDevice: Sendable {
     )
   }
 
+  /// Creates a device whose app has other tables.
+  init(
+    _ name: String, on network: NodeConfiguration.Network, database: any DatabaseWriter, home: String? = nil,
+    engine: (_ database: any DatabaseWriter, _ node: NodeConfiguration) throws -> SyncEngine
+  ) throws {
+    self.network = network
+    self.database = database
+    self.home = home ?? DatabasePlace.temporaryHome()
+    self.engine = try engine(database, NodeConfiguration(home: self.home, device: name, network: network))
+  }
+
   func addList(_ title: String, id: UUID = UUID()) async throws {
     try await database.write { db in try SyncedList.insert { SyncedList(id: id, title: title) }.execute(db) }
   }
@@ -52,11 +63,13 @@ struct SyncedDevice: Sendable {
 
   /// Runs two devices of one account, whose engines run.
   static func pair(
+    _ device: (_ name: String, _ network: NodeConfiguration.Network) throws -> SyncedDevice = {
+      try SyncedDevice($0, on: $1)
+    },
     _ body: (_ tower: SyncedDevice, _ laptop: SyncedDevice) async throws -> Void
   ) async throws {
     let network = NodeConfiguration.Network.separate()
-    let tower = try SyncedDevice("tower", on: network)
-    let laptop = try SyncedDevice("laptop", on: network)
+    let (tower, laptop) = (try device("tower", network), try device("laptop", network))
     try await running(tower, laptop) {
       try await tower.engine.start()
       try await laptop.engine.join(try await tower.engine.inviteDevice().link)

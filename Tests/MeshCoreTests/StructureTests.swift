@@ -42,6 +42,45 @@ import Testing
     }
   }
 
+  /// A group of tables of mesh, and the type whose SQL may name them.
+  struct Group {
+    let type: String
+    let tables: Set<String>
+    /// The tables of other groups that its queries join. A query belongs to the group whose rows it selects, counts or
+    /// changes.
+    var joins: Set<String> = []
+  }
+
+  static let groups = [
+    Group(
+      type: "AssetTable", tables: ["asset", "asset_use", "kept"], joins: ["author", "record", "table", "zone"]),
+    Group(type: "ConflictTable", tables: ["conflict"], joins: ["author", "column", "zone"]),
+    Group(type: "ControlTable", tables: ["account", "ack", "control"], joins: ["zone"]),
+    Group(type: "ForeignSchemaTable", tables: ["foreign_schema"]),
+    Group(type: "HeldTable", tables: ["held", "wait"], joins: ["record"]),
+    Group(type: "PolicyTable", tables: ["policy"], joins: ["zone"]),
+    Group(type: "ReceiptTable", tables: ["receipt"], joins: ["zone"]),
+    Group(type: "StateTable", tables: ["guard", "state"]),
+    Group(type: "WorkTable", tables: ["import", "recall", "rewrite", "show"], joins: ["log", "record", "zone"]),
+  ]
+
+  /// Files that create tables and triggers or change their format, and name all tables.
+  static let definitions: Set = [
+    "CaptureTriggers.swift", "MeshTables.swift", "MeshTables+Replication.swift", "PermissionTriggers.swift",
+  ]
+
+  @Test("the SQL of a table is in one type")
+  func tables() throws {
+    let owned = Self.groups.reduce(into: Set<String>()) { $0.formUnion($1.tables) }
+    for source in try sources(of: "MeshStore") {
+      let file = source.name.split(separator: "/").last.map(String.init) ?? ""
+      if Self.definitions.contains(file) { continue }
+      let group = Self.groups.first { source.name == "Tables/\($0.type).swift" }
+      let named = try source.tables.intersection(owned).subtracting(group.map { $0.tables.union($0.joins) } ?? [])
+      #expect(named.isEmpty, "\(source.name)")
+    }
+  }
+
   private func sources(of module: String) throws -> [Source] {
     let folder = URL(filePath: #filePath).appending(path: "../../../Sources/\(module)").standardized
     let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }
@@ -67,6 +106,16 @@ private struct Source {
 
   var hasImports: Bool {
     get throws { try !matches(#"^\#(Self.modifiers)import "#).isEmpty }
+  }
+
+  /// The tables of mesh that the file names outside of comments.
+  var tables: Set<String> {
+    get throws {
+      Set(
+        try matches(#"^(?! *//).*?\bmesh_\w+.*$"#).flatMap { line in
+          text.substring(with: line.range).matches(of: /\bmesh_(\w+)/).map { String($0.1) }
+        })
+    }
   }
 
   /// The types and extensions at the top of the file, with their numbers of lines.

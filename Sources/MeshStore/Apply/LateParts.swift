@@ -17,13 +17,7 @@ extension Session {
     guard try catalog.zones().isRouted,
       try sql.exists("SELECT 1 FROM mesh_column WHERE name LIKE 'mesh\\_%' ESCAPE '\\' LIMIT 1")
     else { return [] }
-    let lost = try sql.all(
-      """
-      SELECT DISTINCT c.tbl, c.key FROM mesh_conflict c JOIN mesh_column n ON n.id = c.col
-      WHERE n.name LIKE 'mesh\\_%' ESCAPE '\\'
-      """
-    ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
-    return Set(lost)
+    return try conflicts.recordsWithLostParts()
   }
 
   /// Returns the lost parts of a record that belong to the life that it has in the zone.
@@ -45,13 +39,9 @@ extension Session {
       return try other.load(ref).flatMap { try other.state(ref, $0).life }?.time == life.time.next
     }
     guard !left.isEmpty else { return [] }
-    let lost = try sql.all(
-      "SELECT id, zone, col, value, loser_author, loser_time FROM mesh_conflict WHERE tbl = ? AND key = ?",
-      [.integer(ref.table), ref.key]
-    ) { row in
-      let stamp = Stamp(time: HybridTime(row.bits(5)), author: try catalog.author(row.integer(4)))
-      let cell = ZoneRecords.State.Cell(stamp: stamp, value: try ExtraValues.decodeValue(row.bytes(3)))
-      return (zone: row.integer(1), part: LatePart(conflict: row.integer(0), column: row.integer(2), cell: cell))
+    let lost = try conflicts.lost(of: ref).map { lost in
+      let cell = ZoneRecords.State.Cell(stamp: try stamp(lost.stamp), value: lost.value)
+      return (zone: lost.zone, part: LatePart(conflict: lost.id, column: lost.column, cell: cell))
     }
     return try lost.filter { zone, late in
       guard late.column != ZoneRecords.wholeRecord, let part = try catalog.part(late.column) else { return false }

@@ -337,38 +337,10 @@ extension ZoneRecords {
   ///
   /// - Parameter owner: The account whose change set caused the conflict, or nil if none did.
   func noteConflict(_ ref: RecordRef, _ loss: State.Loss, by owner: [UInt8]? = nil, now: Int64) throws {
-    let loser = try local(loss.loser.stamp)
-    let winner = try loss.winner.map(local)
-    let sql = session.sql
-    try sql.run(
-      """
-      INSERT INTO mesh_conflict (zone, tbl, key, col, value, loser_author, loser_time, winner_author, winner_time,
-        was_local, noted, cause) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      """,
-      [
-        .integer(zone.id), .integer(ref.table), ref.key, .integer(loss.column),
-        .blob(ExtraValues.encode(loss.loser.value)), .integer(loser.author), .bits(loser.time.value),
-        .optional(winner?.author), winner.map { .bits($0.time.value) } ?? .null, .integer(loss.wasLocal ? 1 : 0),
-        .integer(now), owner.map { .blob($0) } ?? .null,
-      ])
-    if sql.lastInsertedID % StoreLimits.conflictsBetweenLooks == 0 { try dropOldConflicts() }
+    try session.conflicts.insert(
+      ref, in: zone.id, column: loss.column, loss.loser.value, local(loss.loser.stamp), winner: loss.winner.map(local),
+      wasLocal: loss.wasLocal, cause: owner, now: now)
     if let asset = loss.loser.value.asset { try session.keepOverwritten(asset, ref, loss.column, isConflict: true) }
-  }
-}
-
-extension ZoneRecords {
-  /// Deletes old conflicts of a zone that has too many. Those that have the most later conflicts of the same account
-  /// are deleted first, so nobody displaces the conflicts of others.
-  private func dropOldConflicts() throws {
-    try session.sql.run(
-      """
-      DELETE FROM mesh_conflict WHERE id IN (
-        SELECT id FROM (
-          SELECT id, row_number() OVER (PARTITION BY zone ORDER BY later, id DESC) AS place FROM (
-            SELECT id, zone, row_number() OVER (PARTITION BY zone, cause ORDER BY id DESC) AS later
-            FROM mesh_conflict))
-        WHERE place > ?)
-      """, [.integer(StoreLimits.conflicts)])
   }
 }
 

@@ -43,7 +43,7 @@ private struct Rewriter {
     let start = part.head
     guard part.zone.flushPart == 0 else { return nil }
     var (room, elements) = (part.room, Limits.elements)
-    for rewrite in try Rewrite.next(session.sql, zone: part.zone.id, limit: Choices.slice) {
+    for rewrite in try session.work.nextRewrites(part.zone.id, limit: Choices.slice) {
       let whole = rewrite.size(inlining: StoreLimits.inlineValue)
       let threshold = whole > part.room / 2 ? StoreLimits.inlineValue / 1_024 : StoreLimits.inlineValue
       let names = try self.names(rewrite)
@@ -53,7 +53,7 @@ private struct Rewriter {
       room -= size
       elements -= more
       try add(rewrite, inlining: threshold)
-      try rewrite.remove(session.sql, zone: part.zone.id)
+      try session.work.remove(rewrite, zone: part.zone.id)
     }
     guard !tables.isEmpty else { return nil }
     session.reached(.writtenAgain)

@@ -30,7 +30,7 @@ struct TakenBackValues {
       let rewrite = Rewrite(
         ref: ref, generation: before.generation, life: isLife ? before.life?.time : nil,
         cells: again.mapValues { Rewrite.Cell(time: $0.stamp.time, value: $0.value) })
-      try rewrite.save(records.session.sql, zone: records.zone.id)
+      try records.session.work.save(rewrite, zone: records.zone.id)
     }
     let receipt = cells.filter { fate($0.value.stamp) == .receipt }
     let isDelete = !before.isAlive && after.isAlive && before.life.map { fate($0) == .receipt } ?? false

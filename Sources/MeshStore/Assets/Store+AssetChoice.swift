@@ -32,16 +32,14 @@ extension Store {
 
   /// Requests the download of an asset, whatever its table's policy.
   public func requestAsset(_ asset: AssetID) throws {
-    try write { try $0.choose(asset, isFetched: true) }
+    try write { try $0.assets.choose(asset, isFetched: true) }
   }
 
   /// Requests the download of all assets that rows of a table wait for now, whatever its policy.
   public func requestAssets(table name: String) throws {
     try write { session in
       guard let table = session.catalog.knownTable(name) else { throw Self.unknownTable(name) }
-      try session.sql.run(
-        "UPDATE mesh_asset SET choice = 1 WHERE name IN (SELECT asset FROM mesh_asset_use WHERE tbl = ? AND shown = 0)",
-        [.integer(table)])
+      try session.assets.fetchAll(of: table)
     }
   }
 
@@ -102,11 +100,6 @@ public enum EvictionError: Error, Hashable, CustomStringConvertible {
 }
 
 extension Session {
-  fileprivate func choose(_ asset: AssetID, isFetched: Bool) throws {
-    try sql.run(
-      "UPDATE mesh_asset SET choice = ? WHERE name = ?", [.integer(isFetched ? 1 : 0), .blob(asset.bytes)])
-  }
-
   /// A cell of a record that shows the asset.
   fileprivate struct ShownAsset {
     let zone: Int64
@@ -121,13 +114,9 @@ extension Session {
       throw EvictionError.written
     }
     guard let manifest = try manifest(id) else { return [] }
-    let shown = try sql.all(
-      "SELECT zone, tbl, key, col FROM mesh_asset_use WHERE asset = ? AND shown = 1 LIMIT \(StoreLimits.placedRows)",
-      [.blob(id.bytes)]
-    ) { row -> ShownAsset? in
-      guard let table = catalog.table(row.integer(1)), let index = table.indexes[row.integer(3)] else { return nil }
-      return ShownAsset(zone: row.integer(0), cell: Cell(table: table, key: row.value(2), index: index))
-    }.compactMap(\.self)
+    let shown = try assets.shown(id, limit: StoreLimits.placedRows).compactMap { use in
+      cell(use).map { ShownAsset(zone: use.zone, cell: $0) }
+    }
     for entry in shown where try !holds(manifest, entry.cell) {
       throw EvictionError.changed(table: entry.cell.table.schema.name)
     }
@@ -143,8 +132,8 @@ extension Session {
       }
     }
     if !cells.isEmpty { reached(.assetEvicted) }
-    try choose(asset, isFetched: false)
-    try forgetKept(asset)
+    try assets.choose(asset, isFetched: false)
+    try assets.forgetKept(asset)
     return cells.count
   }
 }

@@ -5,7 +5,7 @@ extension Store {
 
   public func stage(_ bytes: [UInt8], chunk index: Int, of id: AssetID) throws -> ChunkOutcome {
     try read { session in
-      guard let manifest = try session.manifest(id), try session.isFetched(id) else { return .notNeeded }
+      guard let manifest = try session.manifest(id), try session.assets.isFetched(id) else { return .notNeeded }
       let asset = try manifest.asset(cryptography)
       guard try !staged.here(asset, manifest).contains(index) else { return .notNeeded }
       guard manifest.isChunk(bytes, index, cryptography) else { return .wrong }
@@ -26,7 +26,8 @@ extension Store {
 
   public func chunk(_ index: Int, of id: AssetID, zone: ZoneID) throws -> [UInt8]? {
     try read { session in
-      guard try session.isUsed(id, in: zone), let manifest = try session.manifest(id), index < manifest.chunkCount
+      guard try session.assets.isUsed(id, in: zone), let manifest = try session.manifest(id),
+        index < manifest.chunkCount
       else { return nil }
       let asset = try manifest.asset(cryptography)
       if let bytes = try staged.read(index, asset, manifest) {
@@ -39,7 +40,7 @@ extension Store {
 
   public func chunks(of id: AssetID, zone: ZoneID) throws -> ChunkSet? {
     let chunks = try read { session -> ChunkSet? in
-      guard try session.isUsed(id, in: zone), let manifest = try session.manifest(id) else { return nil }
+      guard try session.assets.isUsed(id, in: zone), let manifest = try session.manifest(id) else { return nil }
       let asset = try manifest.asset(cryptography)
       // The bytes are checked when a peer asks for them, because a row may have been written since.
       return try session.showsInRow(id) ? .all(asset.chunkCount) : staged.chunks(asset, manifest)
@@ -94,7 +95,7 @@ extension Store {
 
   /// Removes a staged asset if no row waits for it any more.
   private func sweep(_ asset: AssetID) throws {
-    guard try read({ try $0.wants(asset).isEmpty && !$0.isKept(asset) }) else { return }
+    guard try read({ try $0.assets.wants(asset).isEmpty && !$0.assets.isKept(asset) }) else { return }
     try guarding { try staged.remove(asset) }
   }
 
@@ -105,7 +106,7 @@ extension Store {
       try session.forgetKept(besides: Set(there))
       try session.trimKept()
       try session.sweepStaging(there)
-      if try !session.writesAgain() { try session.sweepManifests() }
+      if try !session.work.hasRewrites() { try session.assets.removeUnused() }
     }
   }
 }
@@ -210,32 +211,13 @@ extension Session {
 
   // MARK: Sweeping
 
-  /// Returns whether reverted values wait to be written again. They belong to no record meanwhile.
-  fileprivate func writesAgain() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_rewrite LIMIT 1") }
-
   /// Removes assets that no record waits for and no conflict lists.
   func sweepStaging(_ assets: [AssetID]) throws {
-    guard try !assets.isEmpty && !writesAgain() else { return }
-    for asset in assets where try wants(asset).isEmpty && !isKept(asset) { try staged.remove(asset) }
-  }
-
-  /// Forgets the manifests of assets that no record has. An asset that a row still shows in place of another one stays
-  /// known, so that programs' writes can be distinguished from it.
-  fileprivate func sweepManifests() throws {
-    var unused = Set(
-      try sql.all(
-        """
-        SELECT name FROM mesh_asset WHERE NOT EXISTS (SELECT 1 FROM mesh_asset_use WHERE asset = mesh_asset.name)
-          AND NOT EXISTS (SELECT 1 FROM mesh_kept WHERE asset = mesh_asset.name)
-        """
-      ) { $0.bytes(0) })
-    guard !unused.isEmpty else { return }
-    _ = try sql.all("SELECT DISTINCT r.tbl, r.key, r.zone, r.extra FROM \(Self.uses) WHERE u.shown = 0") { row in
-      for value in try ExtraValues.decodeShown(row.bytes(3)) {
-        if let asset = value.asset { unused.remove(asset.id.bytes) }
-      }
+    // Reverted values that wait to be written again belong to no record.
+    guard try !assets.isEmpty && !work.hasRewrites() else { return }
+    for asset in assets where try self.assets.wants(asset).isEmpty && !self.assets.isKept(asset) {
+      try staged.remove(asset)
     }
-    for name in unused { try sql.run("DELETE FROM mesh_asset WHERE name = ?", [.blob(name)]) }
   }
 
   // MARK: Placing
@@ -250,7 +232,7 @@ extension Session {
     var (placements, bytes): ([Placement], Int) = ([], 0)
     for id in staged.complete.subtracting(refused).sorted() {
       guard let asset = try manifest(id)?.asset(cryptography) else { continue }
-      let wants = try wants(asset.id, onlyShowable: true)
+      let wants = try assets.wants(asset.id, onlyShowable: true)
       if wants.isEmpty { continue }
       if !placements.isEmpty, bytes + asset.size * wants.count > StoreLimits.placedBytes { break }
       bytes += asset.size * wants.count
@@ -271,11 +253,7 @@ extension Session {
       try materialiser.settle()
       try records.zone.save(sql)
       for placement in group {
-        let want = placement.want
-        let isShown = try sql.exists(
-          "SELECT 1 FROM mesh_asset_use WHERE tbl = ? AND key = ? AND zone = ? AND col = ? AND asset = ? AND shown = 1",
-          [.integer(want.ref.table), want.ref.key, .integer(zone), .integer(want.column), .blob(placement.asset.bytes)])
-        if isShown { placed.insert(placement.asset) }
+        if try assets.isShown(placement.asset, placement.want) { placed.insert(placement.asset) }
       }
     }
     return placed

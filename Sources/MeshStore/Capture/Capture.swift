@@ -76,9 +76,7 @@ enum Capture {
 
   /// Returns whether the schema has changed since the triggers were last checked.
   static func needsUpdate(_ db: Database) throws -> Bool {
-    let seen = try Int64.fetchOne(
-      try db.cachedStatement(sql: "SELECT schema_version FROM mesh_state WHERE id = 1"))
-    return try seen != schemaVersion(db)
+    try StateTable.schemaVersion(db) != schemaVersion(db)
   }
 }
 
@@ -113,7 +111,7 @@ extension Capture {
     if layout.id != table.layout { finding.reasons.insert(.layoutChanged) }
     if let before {
       for (old, new) in try noteRenamed(db, table.id, before, layout) {
-        try ColumnPolicies.follow(db, (table.name, old), to: (table.name, new))
+        try PolicyTable.follow(db, (table.name, old), to: (table.name, new))
         policies[table.name.folded] = try ColumnPolicies.all(db)[table.name.folded]
       }
       finding.newColumns = layout.columns.filter { !before.columns.contains($0) }
@@ -275,7 +273,6 @@ extension Capture {
   }
 
   static func noteSchemaVersion(_ db: Database) throws {
-    try db.execute(
-      sql: "UPDATE mesh_state SET schema_version = ? WHERE id = 1", arguments: [try schemaVersion(db)])
+    try StateTable.note(schemaVersion: schemaVersion(db), db)
   }
 }

@@ -106,12 +106,8 @@ extension TableForm {
 extension Session {
   /// Returns the columns of other devices' tables, by table.
   func foreignColumns() throws -> [FoldedName: Set<FoldedName>] {
-    let descriptions = try sql.all("SELECT bytes FROM mesh_foreign_schema") { row in
-      var reader = ByteReader(row.bytes(0))
-      return try SchemaDescription(from: &reader)
-    }
-    return descriptions.reduce(into: [:]) { known, description in
-      known[description.name.folded, default: []].formUnion(description.columns.map(\.name.folded))
+    try foreignSchemas.list().reduce(into: [:]) { known, entry in
+      known[entry.table.name.folded, default: []].formUnion(entry.table.columns.map(\.name.folded))
     }
   }
 

@@ -227,7 +227,7 @@ private struct Flusher {
     let materialiser = try Materialiser(records, isAll ? .flushedAll : .flushedPart, refused: refused)
     materialiser.flushing = plan
     // All records are written first, because the tables' contents depend on the whole slice.
-    let hasNotes = try session.sql.exists("SELECT 1 FROM mesh_held WHERE reason IN (\(Store.shownReasons)) LIMIT 1")
+    let hasNotes = try session.held.hasShown()
     if hasNotes { for ref in plan.gone { try materialiser.stopWaiting(ref) } }
     for manifest in plan.manifests { _ = try session.remember(manifest) }
     for lost in plan.losses { try records.noteConflict(lost.ref, lost.loss, now: now) }
@@ -267,7 +267,7 @@ private struct Flusher {
       part.zone.ahead = max(part.zone.ahead, plan.lastID)
     }
     try consume(plan, &part.zone, session)
-    for id in plan.continued { try session.sql.run("DELETE FROM mesh_conflict WHERE id = ?", [.integer(id)]) }
+    for id in plan.continued { try session.conflicts.remove(id) }
     let lost = plan.arrivals.isEmpty ? [] : try session.recordsWithLostParts()
     for arrival in plan.arrivals {
       try session.follow(arrival)
@@ -276,7 +276,7 @@ private struct Flusher {
     if let changeSet = draft.changeSet { try part.record(changeSet, isSynced: draft.endsBatch, session) }
     try part.zone.save(session.sql)
     let leavesToShow = !isAll && (materialiser.hasPostponed || plan.changes.contains(where: \.hidesColumns))
-    if leavesToShow { try session.requestShow() }
+    if leavesToShow { try session.work.requestShow() }
     var progress = FlushProgress(
       zone: writer.zone,
       head: draft.changeSet.map { ChangeSetHead(number: $0.header.number, id: $0.id, time: $0.header.time) },

@@ -13,13 +13,7 @@ extension Materialiser {
       return true
     }
     if dangling[ref]?.contains(parent) == true { return true }
-    guard try hasDangling.get() else { return false }
-    return try session.sql.exists(
-      """
-      SELECT 1 FROM mesh_held h JOIN mesh_wait w ON w.tbl = h.tbl AND w.key = h.key AND w.zone = h.zone
-      WHERE h.tbl = ?1 AND h.key = ?2 AND h.zone = ?3 AND h.reason = \(HeldReason.shownHereOnly.rawValue)
-        AND w.parent_tbl = ?4 AND w.parent_key = ?5
-      """, [.integer(ref.table), ref.key, .integer(records.zone.id), .integer(parent.table), parent.key])
+    return try hasDangling.get() && session.held.danglingParents(of: ref, in: records.zone.id).contains(parent)
   }
 
   func keepDangling(_ ref: RecordRef, _ parent: RecordRef) throws {
@@ -33,13 +27,7 @@ extension Materialiser {
   /// `settle` determines whether the references still dangle.
   func rememberDangling(_ ref: RecordRef) throws {
     guard try hasDangling.get() else { return }
-    let parents = try session.sql.all(
-      """
-      SELECT w.parent_tbl, w.parent_key FROM mesh_held h
-      JOIN mesh_wait w ON w.tbl = h.tbl AND w.key = h.key AND w.zone = h.zone
-      WHERE h.tbl = ? AND h.key = ? AND h.zone = ? AND h.reason = \(HeldReason.shownHereOnly.rawValue)
-      """, [.integer(ref.table), ref.key, .integer(records.zone.id)]
-    ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
+    let parents = try session.held.danglingParents(of: ref, in: records.zone.id)
     if !parents.isEmpty { dangling[ref, default: []].formUnion(parents) }
   }
 }

@@ -35,9 +35,7 @@ final class Materialiser {
   /// References that are valid on no other device, of records that don't wait for their parents at the moment.
   var dangling: [RecordRef: Set<RecordRef>] = [:]
   /// Whether rows are shown here that other devices hold.
-  lazy var hasDangling = Result {
-    try sql.exists("SELECT 1 FROM mesh_held WHERE reason = \(HeldReason.shownHereOnly.rawValue) LIMIT 1")
-  }
+  lazy var hasDangling = Result { try session.held.has(.shownHereOnly) }
   /// The records that programs wrote and that are flushed now.
   lazy var written = flushing?.written ?? []
   /// The indexes of the columns that a list of columns lacks, by the list.
@@ -78,7 +76,7 @@ final class Materialiser {
     self.records = records
     self.progress = progress
     self.refused = refused
-    hasWaiters = try records.session.sql.exists("SELECT 1 FROM mesh_wait LIMIT 1")
+    hasWaiters = try records.session.held.hasWaiters()
     scope = try ShareScope(records.zone.id, records.session.catalog)
     sharedOthers = others
     if try others == nil && records.session.catalog.zones().isRouted { ownOthers = Materialisers(self) }
@@ -262,11 +260,9 @@ final class Materialiser {
   /// - Parameter isFree: True if the row is gone or has changed. Then only the records that it blocked may be shown.
   func appear(_ ref: RecordRef, isFree: Bool = false) throws {
     guard hasWaiters || others != nil else { return }
-    let waiting = try sql.all(isFree ? Self.rivals : Self.waiting, [.integer(ref.table), ref.key]) {
-      (RecordRef(table: $0.integer(0), key: $0.value(1)), $0.integer(2))
-    }
+    let waiting = try session.held.waiters(for: ref, onlyRivals: isFree)
     // The lower keys come first, because they would displace the others.
-    appearing += waiting.reversed().map { ($0.0, zone: $0.1, most: isFree ? .max : Self.mostTries) }
+    appearing += waiting.reversed().map { ($0.ref, zone: $0.zone, most: isFree ? .max : Self.mostTries) }
     guard !isAppearing else { return }
     isAppearing = true
     defer { (isAppearing, appearing) = (false, []) }
@@ -275,13 +271,6 @@ final class Materialiser {
 
   /// Rows that refer to each other in a circle and can't exist together would otherwise take turns forever.
   private static let mostTries = 20
-
-  private static let waiting = "SELECT tbl, key, zone FROM mesh_wait WHERE parent_tbl = ? AND parent_key = ?"
-  private static let rivals = """
-    SELECT w.tbl, w.key, w.zone FROM mesh_wait w JOIN mesh_record r ON r.tbl = w.tbl AND r.key = w.key AND r.zone = w.zone
-    WHERE w.parent_tbl = ? AND w.parent_key = ? AND r.held = \(HeldReason.constraint.rawValue)
-    ORDER BY w.tbl, w.key, w.zone
-    """
 
   /// Returns the materialiser of a zone, or nil if this file has never met the zone.
   func materialiser(ofZone zone: Int64) throws -> Materialiser? {
@@ -495,27 +484,17 @@ final class Materialiser {
   }
 
   func note(_ ref: RecordRef, _ reason: HeldReason, _ message: String) throws {
-    try sql.run(
-      """
-      INSERT INTO mesh_held (tbl, key, zone, reason, message, since) VALUES (?, ?, ?, ?, ?, \(CaptureTriggers.wall))
-      ON CONFLICT DO UPDATE SET since = iif(reason = excluded.reason, since, excluded.since),
-        reason = excluded.reason, message = excluded.message
-      """,
-      [.integer(ref.table), ref.key, .integer(records.zone.id), .integer(reason.rawValue), .text(message)])
+    try session.held.note(ref, in: records.zone.id, reason, message)
   }
 
   func wait(_ ref: RecordRef, for parent: RecordRef) throws {
     hasWaiters = true
-    try sql.run(
-      "INSERT OR IGNORE INTO mesh_wait (parent_tbl, parent_key, tbl, key, zone) VALUES (?, ?, ?, ?, ?)",
-      [.integer(parent.table), parent.key, .integer(ref.table), ref.key, .integer(records.zone.id)])
+    try session.held.wait(ref, in: records.zone.id, for: parent)
   }
 
   func stopWaiting(_ ref: RecordRef) throws {
     try rememberDangling(ref)
-    let place: [Value] = [.integer(ref.table), ref.key, .integer(records.zone.id)]
-    try sql.run("DELETE FROM mesh_wait WHERE tbl = ? AND key = ? AND zone = ?", place)
-    try sql.run("DELETE FROM mesh_held WHERE tbl = ? AND key = ? AND zone = ?", place)
+    try session.held.remove(ref, in: records.zone.id)
   }
 }
 

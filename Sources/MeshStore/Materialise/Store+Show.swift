@@ -5,7 +5,7 @@ extension Store {
   ///
   /// - Parameter besidePending: True to do so even if rows are pending. Otherwise it requests a flush first.
   func showAgain(_ zone: ZoneID, besidePending: Bool, now: Int64) throws -> ApplyProgress? {
-    guard try read({ try $0.showCursor(zone) }) != nil else { return nil }
+    guard try read({ try $0.work.lastShown(zone) }) != nil else { return nil }
     do {
       return try writeRefusing { session, refused in
         // The notes of a run stay in the log until the run is done.
@@ -22,17 +22,10 @@ extension Store {
 }
 
 extension Session {
-  /// Returns the last record that was checked.
-  fileprivate func showCursor(_ zone: ZoneID) throws -> RecordRef? {
-    try sql.first(
-      "SELECT tbl, key FROM mesh_show WHERE zone = (SELECT id FROM mesh_zone WHERE zone = ?)", [.blob(zone.bytes)]
-    ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
-  }
-
   fileprivate func showSlice(
     _ zone: ZoneID, _ refused: [RecordRef: String], _ believed: Set<RecordRef>
   ) throws -> ApplyProgress? {
-    guard let last = try showCursor(zone) else { return nil }
+    guard let last = try work.lastShown(zone) else { return nil }
     let records = ZoneRecords(self, zone: try ZoneRow.obtain(zone, sql))
     let refs = try sql.all(
       """
@@ -51,11 +44,9 @@ extension Session {
     }
     try materialiser.settle()
     if let next = refs.last, refs.count == Choices.slice {
-      try sql.run(
-        "UPDATE mesh_show SET tbl = ?, key = ?, done = done + ? WHERE zone = ?",
-        [.integer(next.table), next.key, .integer(Int64(refs.count)), .integer(records.zone.id)])
+      try work.advanceShow(records.zone.id, to: next, by: refs.count)
     } else {
-      try sql.run("DELETE FROM mesh_show WHERE zone = ?", [.integer(records.zone.id)])
+      try work.endShow(records.zone.id)
     }
     try records.zone.save(sql)
     return .merged(records: refs.count, unitEnded: false)

@@ -20,10 +20,8 @@ struct Recall {
   ///
   /// - Parameter notes: What was read for the same table before.
   static func readNotes(_ session: Session, _ notes: inout NotedColumns?) throws {
-    let next = try session.sql.first("SELECT tbl, unsure FROM mesh_recall ORDER BY tbl, zone LIMIT 1") {
-      (table: $0.integer(0), isUnsure: $0.integer(1) == 1)
-    }
-    guard let next, next.isUnsure, let table = session.catalog.table(next.table) else {
+    guard let next = try session.work.nextRecalledTable(), next.isUnsure, let table = session.catalog.table(next.table)
+    else {
       notes = nil
       return
     }
@@ -35,43 +33,34 @@ struct Recall {
     _ session: Session, _ reader: (ZoneID) throws -> ChangeSetReader, _ notes: inout NotedColumns?
   ) throws {
     try readNotes(session, &notes)
-    let next = try session.sql.first(
-      """
-      SELECT mesh_zone.zone, mesh_recall.tbl, mesh_recall.author, mesh_recall.number, mesh_recall.kept FROM mesh_recall
-      JOIN mesh_zone ON mesh_zone.id = mesh_recall.zone ORDER BY mesh_recall.tbl, mesh_recall.zone LIMIT 1
-      """
-    ) { (ZoneID($0.bytes(0)), $0.integer(1), $0.integer(2), $0.bits(3), $0.integer(4)) }
-    guard let next, let zone = next.0 else { return }
-    let kept = next.4 == 0 ? nil : Set(try session.catalog.layout(next.4))
-    let records = ZoneRecords(session, zone: try ZoneRow.obtain(zone, session.sql))
-    let log = LogReader(session: session, zone: records.zone.id, reader: try reader(zone))
+    guard let next = try session.work.nextRecall() else { return }
+    let kept = next.kept == 0 ? nil : Set(try session.catalog.layout(next.kept))
+    let records = ZoneRecords(session, zone: try ZoneRow.obtain(next.zone, session.sql))
+    let log = LogReader(session: session, zone: records.zone.id, reader: try reader(next.zone))
     let isRenamed = try session.sql.exists(
-      "SELECT 1 FROM mesh_table WHERE id = ? AND successor IS NOT NULL", [.integer(next.1)])
+      "SELECT 1 FROM mesh_table WHERE id = ? AND successor IS NOT NULL", [.integer(next.table)])
     try Recall(
       session: session, records: records, log: log, kept: kept, noted: notes,
       gone: isRenamed ? .untracked : .unknownTable
-    ).walk(next.1, after: next.2, next.3)
+    ).walk(next.table, after: next.author, next.number)
   }
 
   private func walk(_ table: Int64, after author: Int64, _ number: UInt64) throws {
-    let place: [Value] = [.integer(records.zone.id), .integer(table)]
     var (author, number) = (author, number)
     var budget = Choices.slice
     while budget > 0 {
       let next = try session.sql.first(
         """
         SELECT author, number FROM mesh_log WHERE zone = ?1 AND (author, number) > (?2, ?3) ORDER BY author, number LIMIT 1
-        """, [place[0], .integer(author), .bits(number)]
+        """, [.integer(records.zone.id), .integer(author), .bits(number)]
       ) { ($0.integer(0), $0.bits(1)) }
       guard let next else {
-        return try session.sql.run("DELETE FROM mesh_recall WHERE zone = ? AND tbl = ?", place)
+        return try session.work.endRecall(table, in: records.zone.id)
       }
       (author, number) = next
       budget -= 1 + (try recall(table, author, number))
     }
-    try session.sql.run(
-      "UPDATE mesh_recall SET author = ?3, number = ?4 WHERE zone = ?1 AND tbl = ?2",
-      place + [.integer(author), .bits(number)])
+    try session.work.advanceRecall(table, in: records.zone.id, to: author, number)
   }
 
   /// Reads back the values in one change set. Returns the number of the table's rows in it.

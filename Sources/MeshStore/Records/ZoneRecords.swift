@@ -237,16 +237,7 @@ final class ZoneRecords {
     let former = session.catalog.table(ref.table)?.successors ?? [:]
     let isFormer = { (use: StoredRecord.AssetUse) in !use.isShown && former[use.column] != nil }
     guard uses != old || !former.isEmpty && uses.contains(where: isFormer) else { return }
-    let place: [Value] = [.integer(ref.table), ref.key, .integer(zone.id)]
-    try sql.run("DELETE FROM mesh_asset_use WHERE tbl = ? AND key = ? AND zone = ?", place)
-    for use in uses {
-      try sql.run(
-        "INSERT INTO mesh_asset_use (tbl, key, zone, col, asset, shown, author) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        place + [
-          .integer(use.column), .blob(use.asset.bytes), .integer(isFormer(use) ? 2 : use.isShown ? 1 : 0),
-          .integer(use.author),
-        ])
-    }
+    try session.assets.replaceUses(of: ref, in: zone.id, uses, isFormer: isFormer)
   }
 
   /// Saves the digest and the number of live records, for a zone that is not the access's own.

@@ -27,7 +27,7 @@ extension Session {
   func readdedColumns() throws -> ReaddedColumns {
     var found = ReaddedColumns(schemaVersion: catalog.schemaVersion)
     // Each schema statement adds one to the version, and these columns take two.
-    let seen = try sql.integer("SELECT schema_version FROM mesh_state WHERE id = 1") ?? 0
+    let seen = try state.capture()?.schemaVersion ?? 0
     if seen > 0, catalog.schemaVersion == seen || catalog.schemaVersion == seen &+ 1 { return found }
     let present = try sql.all(
       """

@@ -161,7 +161,7 @@ extension Session {
       origin = name
     }
     try sql.run("UPDATE mesh_table SET origin = ? WHERE id = ?", [.integer(origin), .integer(table.id)])
-    try ColumnPolicies.follow(db, (catalog.tableName(former), nil), to: (table.name, nil))
+    try PolicyTable.follow(db, (catalog.tableName(former), nil), to: (table.name, nil))
     try policiesChanged()
   }
 

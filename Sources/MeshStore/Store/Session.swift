@@ -45,7 +45,7 @@ struct Session {
   /// mark.
   func applying<T>(_ body: () throws -> T) throws -> T {
     try endSilence()
-    try sql.run("UPDATE mesh_state SET applying = 1 WHERE id = 1")
+    try state.setApplying(true)
     let watch = TriggerWatch(sql, catalog.allTables)
     sql.watch = watch
     watch?.begin()
@@ -55,7 +55,7 @@ struct Session {
     }
     let result = try body()
     if let watch { sql.intruders.formUnion(watch.intruders) }
-    try sql.run("UPDATE mesh_state SET applying = 0 WHERE id = 1")
+    try state.setApplying(false)
     return result
   }
 
@@ -65,10 +65,10 @@ struct Session {
   /// - Returns: True if the mark was set.
   @discardableResult
   func endSilence() throws -> Bool {
-    guard try sql.exists("SELECT 1 FROM mesh_state WHERE applying <> 0") else { return false }
+    guard try state.isSilent() else { return false }
     reached(.silenceEnded)
-    try sql.run("UPDATE mesh_state SET applying = 0")
-    for table in try TrackedTable.all(db) { try request(.compare, table.id) }
+    try state.setApplying(false)
+    for table in try TrackedTable.all(db) { try work.request(.compare, table.id) }
     return true
   }
 }

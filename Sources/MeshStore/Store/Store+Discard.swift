@@ -68,7 +68,7 @@ extension Session {
     for key in keys {
       let ref = RecordRef(table: table, key: catalog.table(table)?.form.canonical(key) ?? key)
       let zones = try sql.all(
-        "SELECT zone, tbl IN (\(Store.untracked)) FROM mesh_record WHERE tbl = ? AND key = ?",
+        "SELECT zone, tbl IN (\(NameTable.untracked)) FROM mesh_record WHERE tbl = ? AND key = ?",
         [.integer(table), ref.key]
       ) { ($0.integer(0), isUntracked: $0.integer(1) == 1) }
       isKnown = isKnown || !zones.isEmpty

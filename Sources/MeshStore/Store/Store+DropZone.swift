@@ -97,12 +97,11 @@ extension Session {
     try sql.run(
       "DELETE FROM mesh_log WHERE id IN (SELECT id FROM mesh_log WHERE zone = ? LIMIT \(Choices.slice))", zone)
     if try sql.exists("SELECT 1 FROM mesh_log WHERE zone = ?", zone) { return true }
-    for table in [
-      "mesh_order", "mesh_conflict", "mesh_wait", "mesh_held", "mesh_show", "mesh_recall", "mesh_rewrite",
-      "mesh_ack", "mesh_named",
-    ] {
-      try sql.run("DELETE FROM \(table) WHERE zone = ?", zone)
-    }
+    for table in ["mesh_order", "mesh_named"] { try sql.run("DELETE FROM \(table) WHERE zone = ?", zone) }
+    try conflicts.removeAll(of: row.id)
+    try held.removeAll(of: row.id)
+    try work.removeAll(of: row.id)
+    try control.removeAcknowledgements(of: row.id)
     try catalog.heads.remove(row.id)
     try forgetKept(of: row.zone)
     // A device that is let in again starts from nothing, and writes as a new instance.

@@ -115,7 +115,7 @@ private struct Explainer {
     }
     let explanation = RecordExplanation(
       zone: records.zone.zone, table: try session.catalog.tableName(ref.table), key: ref.key,
-      generation: state.generation, isAlive: state.isAlive, held: try session.held(ref, record, records.zone),
+      generation: state.generation, isAlive: state.isAlive, held: try session.heldRecord(ref, record, records.zone),
       life: state.life,
       lifeSigner: state.life.flatMap { signers[Signed(column: ZoneRecords.wholeRecord, stamp: $0)] },
       columns: columns.sorted { $0.name < $1.name })
@@ -151,7 +151,7 @@ private struct Explainer {
 
   /// Returns an explanation of a row that is too long to be sent. It has no record yet.
   private func unsent() throws -> (RecordExplanation, given: Set<Stamp>)? {
-    guard let held = try session.held(ref, nil, records.zone) else { return nil }
+    guard let held = try session.heldRecord(ref, nil, records.zone) else { return nil }
     let explanation = RecordExplanation(
       zone: held.zone, table: held.table, key: held.key, generation: 0, isAlive: true, held: held, columns: [])
     return (explanation, [])

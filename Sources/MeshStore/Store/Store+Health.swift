@@ -50,7 +50,7 @@ extension Store {
     let missing = try missingTables()
     return try read { session in
       var faults = try TrackedTable.all(session.db).compactMap { try Capture.fault($0, missing, session.db) }
-      if try session.sql.exists("SELECT 1 FROM mesh_state WHERE applying <> 0") { faults.append(.silenced) }
+      if try session.state.isSilent() { faults.append(.silenced) }
       return faults
     }
   }

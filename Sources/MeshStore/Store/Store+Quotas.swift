@@ -28,10 +28,7 @@ extension Store {
         quotas.names[zone, default: [:]][try session.catalog.author(author)] = count
       }
       quotas.waiting = try session.catalog.heads.waiting()
-      let policies = try session.sql.all(
-        "SELECT account, count(*) FROM mesh_policy WHERE account <> x'' GROUP BY account"
-      ) { (AccountID($0.bytes(0)), Int($0.integer(1))) }
-      for case (let account?, let count) in policies { quotas.policies[account] = count }
+      quotas.policies = try session.policies.counts()
       return quotas
     }
   }

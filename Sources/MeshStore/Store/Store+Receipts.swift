@@ -6,28 +6,20 @@ public import MeshCore
 extension Store {
   /// Returns the number of receipts of each zone that has some.
   public func receiptCounts() throws -> [ZoneID: Int] {
-    try read { session in
-      let counts = try session.sql.all(
-        "SELECT z.zone, count(*) FROM mesh_receipt r JOIN mesh_zone z ON z.id = r.zone GROUP BY z.id"
-      ) { row in ZoneID(row.bytes(0)).map { ($0, Int(row.integer(1))) } }
-      return Dictionary(counts.compactMap(\.self), uniquingKeysWith: +)
-    }
+    try read { try $0.receipts.counts() }
   }
 
   public func receipts(_ zone: ZoneID) throws -> [Receipt] {
     try read { session in
       guard let row = try ZoneRow.read(zone, session.sql) else { return [] }
-      return try session.sql.all(
-        "SELECT tbl, key, extra, reason, noted FROM mesh_receipt WHERE zone = ? ORDER BY id DESC", [.integer(row.id)]
-      ) { receipt in
-        let values = try receipt.optionalBytes(2).map { try ExtraValues.decode($0) }
-        let named = try values.map { values in
+      return try session.receipts.list(row.id).reversed().map { receipt in
+        let named = try receipt.values.map { values in
           Dictionary(try values.map { (try session.catalog.column($0.key).name, $0.value) }, uniquingKeysWith: { $1 })
         }
         return Receipt(
           zone: zone,
-          record: RecordName(table: try session.catalog.tableName(receipt.integer(0)), key: receipt.value(1)),
-          values: named, reason: Receipt.Reason(rawValue: receipt.integer(3)) ?? .cut, noted: receipt.integer(4))
+          record: RecordName(table: try session.catalog.tableName(receipt.ref.table), key: receipt.ref.key),
+          values: named, reason: receipt.reason, noted: receipt.noted)
       }
     }
   }
@@ -41,19 +33,15 @@ extension Store {
   public func restoreReceipts(_ zone: ZoneID) throws -> (written: Int, inTheWay: Set<RecordName>) {
     try write { session in
       guard let row = try ZoneRow.read(zone, session.sql) else { return (0, []) }
-      let receipts = try session.sql.all(
-        "SELECT id, tbl, key, extra FROM mesh_receipt WHERE zone = ? ORDER BY id", [.integer(row.id)]
-      ) { (id: $0.integer(0), ref: RecordRef(table: $0.integer(1), key: $0.value(2)), values: $0.optionalBytes(3)) }
       var restored = 0
       var inTheWay: Set<RecordName> = []
-      for receipt in receipts {
-        let values = try receipt.values.map { try ExtraValues.decode($0) }
-        if let other = try session.occupant(of: receipt.ref, values, besides: row) {
+      for receipt in try session.receipts.list(row.id) {
+        if let other = try session.occupant(of: receipt.ref, receipt.values, besides: row) {
           inTheWay.insert(RecordName(table: try session.catalog.tableName(other.table), key: other.key))
           continue
         }
-        guard try session.writeAgain(receipt.ref, values) else { continue }
-        try session.sql.run("DELETE FROM mesh_receipt WHERE id = ?", [.integer(receipt.id)])
+        guard try session.writeAgain(receipt.ref, receipt.values) else { continue }
+        try session.receipts.remove(receipt.id)
         restored += 1
       }
       return (restored, inTheWay)
@@ -64,10 +52,8 @@ extension Store {
   public func discardReceipts(_ zone: ZoneID) throws -> Int {
     try write { session in
       guard let row = try ZoneRow.read(zone, session.sql) else { return 0 }
-      let count = try session.sql.integer("SELECT count(*) FROM mesh_receipt WHERE zone = ?", [.integer(row.id)])
-      try session.sql.run("DELETE FROM mesh_receipt WHERE zone = ?", [.integer(row.id)])
       try session.sql.run("DELETE FROM mesh_log WHERE zone = ?", [.integer(-row.id)])
-      return Int(count ?? 0)
+      return try session.receipts.removeAll(of: row.id)
     }
   }
 }
@@ -77,12 +63,7 @@ extension Session {
     throws
   {
     reached(.receiptKept)
-    try sql.run(
-      "INSERT INTO mesh_receipt (zone, tbl, key, extra, reason, noted) VALUES (?, ?, ?, ?, ?, ?)",
-      [
-        .integer(zone), .integer(ref.table), ref.key, values.map { .blob(ExtraValues.encode($0) ?? [0]) } ?? .null,
-        .integer(reason.rawValue), .integer(now),
-      ])
+    try receipts.insert(ref, values, zone: zone, reason, now: now)
   }
 
   /// Returns the record that keeps a zone's write from reaching its own record, or nil if there is none. It is another

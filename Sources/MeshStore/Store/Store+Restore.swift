@@ -77,13 +77,7 @@ extension Session {
       }
       return try plan(ref, place, numbers, reader)
     case .conflict(let id):
-      let found = try sql.first("SELECT zone, tbl, key, col, value FROM mesh_conflict WHERE id = ?", [.integer(id)]) {
-        (
-          zone: $0.integer(0), ref: RecordRef(table: $0.integer(1), key: $0.value(2)), column: $0.integer(3),
-          value: try ExtraValues.decodeValue($0.bytes(4))
-        )
-      }
-      guard let found, let zone = try ZoneRow.read(id: found.zone, sql) else {
+      guard let found = try conflicts.find(id), let zone = try ZoneRow.read(id: found.zone, sql) else {
         throw RestoreError.unknownConflict(id)
       }
       let place = try placeToRestore(found.ref) ?? ZoneRecords(self, zone: zone)
@@ -152,11 +146,7 @@ extension Session {
 
   /// Returns the values of a record that lost. The log no longer has its last ones because of a cutoff.
   private func lostValues(_ ref: RecordRef, _ zone: ZoneRow) throws -> [Int64: Value] {
-    let lost = try sql.all(
-      "SELECT col, value FROM mesh_conflict WHERE zone = ? AND tbl = ? AND key = ? AND col <> ? ORDER BY id",
-      [.integer(zone.id), .integer(ref.table), ref.key, .integer(ZoneRecords.wholeRecord)]
-    ) { ($0.integer(0), try ExtraValues.decodeValue($0.bytes(1))) }
-    return try Dictionary(lost, uniquingKeysWith: { $1 }).filter { try catalog.part($0.key) == nil }
+    try conflicts.lastValues(of: ref, in: zone.id).filter { try catalog.part($0.key) == nil }
   }
 
   /// Returns the zone that shows the record, or else the zone in which it was deleted last.

@@ -138,7 +138,7 @@ extension Store {
       try TrackedTable.all(session.db).compactMap { table in
         var description = table.schema?.travelling
         description?.isPrivate = table.isPrivate
-        description?.policies = try session.ownPolicies(of: table.name)
+        description?.policies = try session.policies.own(of: table.name)
         return description
       }
     }
@@ -146,18 +146,11 @@ extension Store {
 
   public func saveForeignSchema(_ descriptions: [SchemaDescription], device: DeviceID, isOwn: Bool) throws -> [String] {
     try write { session in
-      try session.sql.run("DELETE FROM mesh_foreign_schema WHERE device = ?", [.blob(device.bytes)])
+      try session.foreignSchemas.removeAll(of: device)
       if !isOwn { try session.forgetSchemas(besides: device, owners) }
       for var description in descriptions {
         description.isPrivate = isOwn && description.isPrivate
-        var writer = ByteWriter()
-        description.write(to: &writer)
-        try session.sql.run(
-          "INSERT OR REPLACE INTO mesh_foreign_schema (device, name, bytes, rules) VALUES (?, ?, ?, ?)",
-          [
-            .blob(device.bytes), .text(description.name), .blob(writer.bytes),
-            description.rules.map { .blob($0.encoded) } ?? .null,
-          ])
+        try session.foreignSchemas.insert(description, of: device)
       }
       let owner = isOwn ? nil : owners.account(certifying: device)
       let hasNew = try descriptions.reduce(false) { hasNew, description in
@@ -327,10 +320,9 @@ extension Session {
   /// Deletes descriptions. For another account, those of a few devices are kept, each at most as long as a message.
   fileprivate func forgetSchemas(besides device: DeviceID, _ accounts: Accounts) throws {
     guard let account = accounts.account(certifying: device) else { return }
-    let known = try sql.all("SELECT DISTINCT device FROM mesh_foreign_schema") { DeviceID($0.bytes(0)) }
-    let others = known.compactMap(\.self).filter { $0 != device && accounts.account(certifying: $0) == account }
+    let others = try foreignSchemas.devices().filter { $0 != device && accounts.account(certifying: $0) == account }
     for other in others.sorted().dropFirst(StoreLimits.schemasOfAccount - 1) {
-      try sql.run("DELETE FROM mesh_foreign_schema WHERE device = ?", [.blob(other.bytes)])
+      try foreignSchemas.removeAll(of: other)
     }
   }
 
@@ -347,14 +339,14 @@ extension Session {
     let installed = try Capture.install(db, tables: tables, private: privateTables, integerKeys: integerKeys)
     for table in installed where !before.contains(table.id) {
       try requireNoRoot(in: table)
-      try request(.takeIn, table.id, layout: known[table.id] ?? 0)
-      if let layout = table.layout { try awaitAssets(of: catalog.layout(layout), in: table.id) }
+      try work.request(.takeIn, table.id, layout: known[table.id] ?? 0)
+      if let layout = table.layout { try assets.awaitAll(of: catalog.layout(layout), in: table.id) }
       try adoptRecords(for: table)
       try followFormerTable(of: table)
     }
     // The tables may contain records of a share that is read-only here, as soon as they are shown.
     try updatePermissions()
-    try requestShow()
+    try work.requestShow()
     return installed
   }
 
@@ -536,14 +528,10 @@ extension Session {
   func foreignDescriptions(
     trusts: (DeviceID) -> Bool
   ) throws -> [(device: DeviceID, table: SchemaDescription)] {
-    let said = try sql.all("SELECT device, bytes, rules FROM mesh_foreign_schema ORDER BY name, device") { row in
-      var reader = ByteReader(row.bytes(1))
-      return (device: DeviceID(row.bytes(0)), table: try SchemaDescription(from: &reader), rules: row.value(2))
-    }
-    return said.compactMap { device, table, rules in
-      guard let device else { return nil }
-      var described = table
-      if trusts(device), case .blob(let bytes) = rules {
+    try foreignSchemas.list().compactMap { entry in
+      guard let device = entry.device else { return nil }
+      var described = entry.table
+      if trusts(device), let bytes = entry.rules {
         var reader = ByteReader(bytes)
         described.rules = try? SchemaRules(from: &reader)
         if (try? described.check()) == nil { described.rules = nil }

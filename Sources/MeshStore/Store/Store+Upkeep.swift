@@ -39,7 +39,7 @@ extension Store {
   public func rescan(tables: [String] = []) throws {
     try write { session in
       for table in try tables.isEmpty ? TrackedTable.all(session.db) : tables.map({ try session.tracked($0) }) {
-        try session.request(.compare, table.id)
+        try session.work.request(.compare, table.id)
       }
     }
   }
@@ -58,10 +58,8 @@ extension Store {
       let isPending = try session.sql.exists(
         "SELECT 1 FROM mesh_pending WHERE zone IS NULL OR zone = ? LIMIT 1", [.integer(row)])
       if isPending { return .pending }
-      let isTooLong = try session.sql.exists(
-        "SELECT 1 FROM mesh_held WHERE reason = ? AND zone = ? LIMIT 1",
-        [.integer(HeldReason.valueTooLong.rawValue), .integer(row)])
-      return try isTooLong || session.sql.exists(Self.uncaptured, []) ? .unsendable : .nothing
+      return try session.held.has(.valueTooLong, in: row) || session.sql.exists(Self.uncaptured, [])
+        ? .unsendable : .nothing
     }
   }
 
@@ -70,7 +68,7 @@ extension Store {
 
   /// Returns whether a table is being imported or compared.
   public func isComparing() throws -> Bool {
-    try read { try $0.sql.exists("SELECT 1 FROM mesh_import LIMIT 1") }
+    try read { try $0.work.hasImports() }
   }
 
   /// Notes all rows of the tables that are to be imported. If another program changes the schema meanwhile, `upkeep`
@@ -97,22 +95,19 @@ extension Session {
 
   fileprivate func dueUpkeep() throws -> Upkeep? {
     if try !isCurrent() { return .schema }
-    if try sql.exists("SELECT 1 FROM mesh_recall LIMIT 1") { return .recall }
+    if try work.hasRecalls() { return .recall }
     if try hasForbidden() { return .forbidden }
-    return try sql.exists("SELECT 1 FROM mesh_import LIMIT 1") ? .rows : nil
+    return try work.hasImports() ? .rows : nil
   }
 
   /// Returns whether the triggers fit the current schema and no commit has turned capture off.
   func isCurrent() throws -> Bool {
-    let known = try sql.first("SELECT schema_version, applying FROM mesh_state WHERE id = 1") {
-      ($0.integer(0), $0.integer(1))
-    }
-    return known?.0 == catalog.schemaVersion && known?.1 == 0
+    try state.capture().map { $0.schemaVersion == catalog.schemaVersion && !$0.isSilent } ?? false
   }
 
   /// Returns whether records and triggers fit the schema, so that rows can be flushed and records merged.
   func isInStep() throws -> Bool {
-    try isCurrent() && !sql.exists("SELECT 1 FROM mesh_recall LIMIT 1")
+    try isCurrent() && !work.hasRecalls()
   }
 
   /// Returns whether more notes are waiting than one flush reads. Further notes would only take up space.
@@ -123,27 +118,6 @@ extension Session {
   fileprivate func tracked(_ name: String) throws -> TrackedTable {
     if let table = try TrackedTable.read(db, name: name) { return table }
     throw StoreError.unknownTable(name)
-  }
-
-  func request(
-    _ task: TableSlice.Task, _ table: Int64, layout: Int64 = 0, isExchanged: Bool = false
-  ) throws {
-    // A comparison that is already running began with the first of several changes. For an import, the layout means
-    // something else.
-    try sql.run(
-      """
-      INSERT INTO mesh_import (tbl, task, layout, after, exchanged) VALUES (?1, ?2, ?3, NULL, ?4)
-      ON CONFLICT (tbl) DO UPDATE SET task = max(task, ?2), exchanged = max(exchanged, ?4), after = NULL, done = 0,
-        layout = CASE WHEN (task = ?5) <> (?2 = ?5) THEN iif(task = ?5, layout, ?3) WHEN layout = 0 THEN ?3 ELSE layout END
-      """,
-      [
-        .integer(table), .integer(task.rawValue), .integer(layout), .integer(isExchanged ? 1 : 0),
-        .integer(TableSlice.Task.takeIn.rawValue),
-      ])
-  }
-
-  func requestShow() throws {
-    try sql.run("INSERT OR REPLACE INTO mesh_show (zone, tbl, key) SELECT id, 0, NULL FROM mesh_zone")
   }
 
   /// Brings the triggers up to date, and requests the work that follows from the findings.
@@ -170,23 +144,23 @@ extension Session {
       if finding.needsRecall { try requestRecall(finding, before: layout) }
       if !finding.newColumns.isEmpty {
         try noteTouches(finding, before: layout)
-        try awaitAssets(of: finding.newColumns, in: finding.table)
+        try assets.awaitAll(of: finding.newColumns, in: finding.table)
       }
       guard finding.needsRescan else { continue }
       // The table has its former name again, and the rows that it had.
       if try finding.reasons.contains(.returned) && hasBases(finding.table) {
-        try request(.takeIn, finding.table, layout: TableSlice.anew)
+        try work.request(.takeIn, finding.table, layout: TableSlice.anew)
         continue
       }
       let isExchanged = finding.reasons.contains(.exchanged)
-      try request(
+      try work.request(
         finding.reasons.contains(.returned)
           ? .compareReturned : finding.reasons.contains(.recreated) ? .compareRecreated : .compare, finding.table,
         layout: isExchanged || !finding.newColumns.isEmpty ? layout : 0, isExchanged: isExchanged)
       if finding.needsRecall { try compareReferrers(of: finding) }
     }
     try updatePermissions()
-    try requestShow()
+    try work.requestShow()
     return (wasSilent, findings)
   }
 
@@ -201,15 +175,6 @@ extension Session {
     try sql.exists(
       "SELECT 1 FROM mesh_record WHERE tbl = ? AND held = ? LIMIT 1",
       [.integer(table), .integer(HeldReason.untracked.rawValue)])
-  }
-
-  /// Handles new columns whose name was a former name of another column. They are columns of their own again.
-  func awaitAssets(of columns: [Int64], in table: Int64) throws {
-    for column in columns {
-      try sql.run(
-        "UPDATE mesh_asset_use SET shown = 0 WHERE tbl = ? AND col = ? AND shown = 2",
-        [.integer(table), .integer(column)])
-    }
   }
 
   /// Notes the values that programs wrote to columns unknown to the triggers, which noted only the rows. Values that a
@@ -258,17 +223,14 @@ extension Session {
   private func compareReferrers(of finding: CaptureFinding) throws {
     for table in try TrackedTable.all(db) where table.id != finding.table {
       let refers = table.schema?.foreignKeys.contains { $0.parent.folded == finding.name.folded }
-      if refers == true { try request(.compare, table.id) }
+      if refers == true { try work.request(.compare, table.id) }
     }
   }
 
   /// Requests reading values back from the log. A request that is already running began with the first of several
   /// changes, and rows that have returned since are lost all the same.
   private func requestRecall(_ finding: CaptureFinding, before: Int64) throws {
-    let table = Value.integer(finding.table)
-    let last = try sql.first("SELECT kept, unsure FROM mesh_recall WHERE tbl = ? LIMIT 1", [table]) {
-      (kept: $0.integer(0), isUnsure: $0.integer(1) == 1)
-    }
+    let last = try work.recall(of: finding.table)
     let now = try TrackedTable.read(db, id: finding.table)?.layout ?? 0
     var kept: Int64 = 0
     if !finding.wasGone, last?.kept != 0 {
@@ -277,9 +239,7 @@ extension Session {
       kept = try catalog.layoutNumber(columns.sorted(), of: finding.table)
     }
     let isUnsure = finding.isUnsure && last?.isUnsure ?? true
-    try sql.run(
-      "INSERT OR REPLACE INTO mesh_recall (zone, tbl, author, number, kept, unsure) SELECT id, ?, 0, 0, ?, ? FROM mesh_zone",
-      [table, .integer(kept), .integer(isUnsure ? 1 : 0)])
+    try work.requestRecall(finding.table, kept: kept, isUnsure: isUnsure)
   }
 
   /// Deletes notes of rows that were written and not flushed when their table was dropped. The rows are gone with it.

@@ -44,7 +44,7 @@ public final class Store: ReplicaStore {
   /// Nil before `startGuard`.
   var walGuard: WALGuard?
   /// Acknowledgements that the next transaction writes.
-  var unsaved: [ZoneID: [DeviceID: (time: HybridTime, bytes: [UInt8])]] = [:]
+  var unsaved: [ZoneID: [DeviceID: ControlTable.Acknowledgement]] = [:]
   /// The last transaction that the file knows. Nil until the file is open.
   private var history: FileHistory?
 
@@ -85,10 +85,10 @@ public final class Store: ReplicaStore {
     let wasSilent = try write { session in
       let wasSilent = try session.endSilence()
       try session.applying {}
-      try FileHistory.begin(session.sql)
+      try session.state.beginHistory()
       return wasSilent
     }
-    history = try read { try FileHistory.read($0.sql) }
+    history = try read { try $0.state.history() }
     if wasSilent { repairs.silences += 1 }
     try sweepAssets()
   }
@@ -127,8 +127,7 @@ public final class Store: ReplicaStore {
   public func restIdleBlobs() { server.restIfIdle() }
 
   private static func prepare(_ db: Database, path: String) throws {
-    let format =
-      try db.tableExists("mesh_state") ? Int.fetchOne(db, sql: "SELECT format FROM mesh_state WHERE id = 1") : nil
+    let format = try MeshTables.format(of: db)
     if let format, format > MeshTables.format {
       throw StoreError(
         .formatTooNew,
@@ -201,7 +200,7 @@ public final class Store: ReplicaStore {
   private func requireHistory() throws {
     guard let history else { return }
     do {
-      guard try FileHistory.read(sql) != history else { return }
+      guard try StateTable(sql: sql).history() != history else { return }
     } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
       // A file that never belonged to a mesh has no such table.
     }

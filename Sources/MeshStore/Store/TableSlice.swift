@@ -51,13 +51,11 @@ struct TableSlice {
     _ session: Session, _ least: Task, _ places: ImportPlaces,
     _ reader: ((ZoneID) throws -> ChangeSetReader)?
   ) throws -> TableSlice? {
-    let next = try session.sql.first(
-      "SELECT tbl, task, layout, after, exchanged FROM mesh_import WHERE task >= ? LIMIT 1", [.integer(least.rawValue)]
-    ) { ($0.integer(0), Task(rawValue: $0.integer(1)), $0.integer(2), $0.value(3), $0.integer(4) == 1) }
-    guard let (id, task, layout, after, isExchanged) = next else { return nil }
-    var slice = TableSlice(table: id, after: after)
+    guard let next = try session.work.nextImport(least) else { return nil }
+    let (id, layout) = (next.table, next.layout)
+    var slice = TableSlice(table: id, after: next.after)
     slice.places = places
-    guard let table = session.catalog.table(id), let task else { return slice }
+    guard let table = session.catalog.table(id), let task = next.task else { return slice }
     let size = task == .takeIn ? StoreLimits.importSlice : Choices.slice
     let keys = try slice.keys(session, table, size)
     slice.read = keys.count
@@ -85,7 +83,7 @@ struct TableSlice {
       if let merged { slice.places = merged.places }
       if slice.last == nil {
         slice.notes += try comparison.renamedAside()
-        let missing = try comparison.deleted(task, isExchanged: isExchanged)
+        let missing = try comparison.deleted(task, isExchanged: next.isExchanged)
         slice.notes += missing
         slice.differences += missing.count
       }
@@ -140,16 +138,12 @@ struct TableSlice {
   /// Writes the notes. Returns false, and does nothing, if the table's task was restarted or changed meanwhile.
   func note(_ session: Session, now: Int64) throws -> Bool {
     let sql = session.sql
-    let isCurrent = try sql.exists(
-      "SELECT 1 FROM mesh_import WHERE tbl = ? AND after IS ?", [.integer(table), after])
-    guard try isCurrent && session.isCurrent() else { return false }
+    guard try session.work.isImporting(table, after: after) && session.isCurrent() else { return false }
     try insertNotes(sql, now: now)
     if let last {
-      try sql.run(
-        "UPDATE mesh_import SET after = ?, done = done + ? WHERE tbl = ?",
-        [last, .integer(Int64(read)), .integer(table)])
+      try session.work.advanceImport(table, to: last, by: read)
     } else {
-      try sql.run("DELETE FROM mesh_import WHERE tbl = ?", [.integer(table)])
+      try session.work.endImport(table)
     }
     return true
   }

@@ -30,11 +30,9 @@ struct Cutter {
 
   private static func unitEnd(_ session: Session, _ zone: Int64, _ author: Int64, _ limit: UInt64) throws -> UInt64 {
     guard try session.catalog.heads.of(author, zone).stored > limit else { return limit }
-    let end = try session.sql.integer(
-      "SELECT max(number) FROM mesh_log WHERE zone = ? AND author = ? AND number <= ? AND final = 1",
-      [.integer(zone), .integer(author), .bits(limit)])
-    if UInt64(bitPattern: end ?? 0) < limit { session.reached(.cutInsideUnit) }
-    return UInt64(bitPattern: end ?? 0)
+    let end = try session.log.unitEnd(below: limit + 1, of: author, in: zone)
+    if end < limit { session.reached(.cutInsideUnit) }
+    return end
   }
 
   /// Returns the limits of authors whose cut is not finished.
@@ -190,21 +188,12 @@ struct Cutter {
   func finish(_ aftermath: [Author: Aftermath]) throws {
     for (author, limit) in limits {
       var head = try session.catalog.heads.of(author, zone.id)
-      if try aftermath[session.catalog.author(author)] == .receipt {
-        try LogRow.keepTakenBack(session.sql, zone: zone.id, author: author, above: limit)
-      }
-      for table in ["mesh_log", "mesh_order"] {
-        try session.sql.run(
-          "DELETE FROM \(table) WHERE zone = ? AND author = ? AND number > ?",
-          [.integer(zone.id), .integer(author), .bits(limit)])
-      }
+      try session.log.truncate(
+        above: limit, of: author, in: zone.id, areKept: aftermath[session.catalog.author(author)] == .receipt)
       guard head.stored > limit || head.applied > limit else { continue }
       head.cut = nil
-      let id = limit > 0 ? try LogRow.id(session.sql, zone: zone.id, author: author, number: limit) : nil
-      let time = try session.sql.integer(
-        "SELECT time FROM mesh_log WHERE zone = ? AND author = ? AND number = ?",
-        [.integer(zone.id), .integer(author), .bits(limit)])
-      let atLimit = HybridTime(UInt64(bitPattern: time ?? 0))
+      let id = limit > 0 ? try session.log.id(limit, of: author, in: zone.id) : nil
+      let atLimit = try session.log.time(limit, of: author, in: zone.id)
       head.malformed = nil
       var context: CausalContext?
       (head.stored, head.storedID, head.storedTime, head.storedPart) = (limit, id, atLimit, 0)
@@ -214,10 +203,7 @@ struct Cutter {
         head.waiting = 0
         context = try self.context(author, through: limit)
       } else {
-        head.waiting =
-          try session.sql.integer(
-            "SELECT sum(size) FROM mesh_log WHERE zone = ? AND author = ? AND number > ?",
-            [.integer(zone.id), .integer(author), .bits(head.merged)]) ?? 0
+        head.waiting = try session.log.size(above: head.merged, through: limit, of: author, in: zone.id)
       }
       try session.catalog.heads.save(head, context: context, zone.id)
       try session.forgetNames(of: author, zone: zone.id)

@@ -59,7 +59,7 @@ final class LongValues {
   }
 
   private func piece(_ number: UInt64) throws -> LongValuePiece? {
-    guard let bytes = try LogRow.bytes(session.sql, zone: zone, author: author, number: number) else { return nil }
+    guard let bytes = try session.log.bytes(number, of: author, in: zone) else { return nil }
     let changeSet = try ChangeSet(bytes, with: reader.cryptography)
     guard let key = reader.keys[changeSet.header.epoch] else { throw MissingKey(epoch: changeSet.header.epoch) }
     guard let plain = changeSet.body(key: key, with: reader.cryptography),

@@ -192,12 +192,9 @@ extension Store {
   }
 
   private func end(_ head: inout AuthorHead, _ last: UnitReader.Part, _ records: ZoneRecords) throws {
-    let sql = records.session.sql
-    try LogRow.place(sql, &records.zone, author: head.author, numbers: head.merged + 1...last.header.number)
-    let size = try sql.integer(
-      "SELECT sum(size) FROM mesh_log WHERE zone = ? AND author = ? AND number > ? AND number <= ?",
-      [.integer(records.zone.id), .integer(head.author), .bits(head.merged), .bits(last.header.number)])
-    head.waiting -= size ?? 0
+    let (log, end) = (records.session.log, last.header.number)
+    try log.place(head.merged + 1...end, of: head.author, in: &records.zone)
+    head.waiting -= try log.size(above: head.merged, through: end, of: head.author, in: records.zone.id)
     head.finish(last)
   }
 }

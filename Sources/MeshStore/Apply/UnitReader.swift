@@ -211,7 +211,7 @@ struct UnitReader {
     guard var wait = turns.waits[head.author] else { return nil }
     var waits = wait.applied == head.applied && wait.appliedRows == head.appliedRows
     if waits, wait.storedID != head.storedID {
-      let next = try LogRow.id(session.sql, zone: zone.id, author: head.author, number: head.applied + 1)
+      let next = try session.log.id(head.applied + 1, of: head.author, in: zone.id)
       waits = wait.next != nil && wait.next == next
       wait.storedID = head.storedID
     }
@@ -245,7 +245,7 @@ struct UnitReader {
       return nil
     }
     let first = head.applied + 1
-    guard let end = try LogRow.unitEnd(session.sql, zone: zone.id, author: head.author, from: first) else {
+    guard let end = try session.log.unitEnd(from: first, of: head.author, in: zone.id) else {
       wait(.unfinishedUnit, until: .stored, head, first, nil, &turns)
       return nil
     }
@@ -318,10 +318,8 @@ struct UnitReader {
   private mutating func part(
     _ number: UInt64, _ head: AuthorHead, _ context: inout CausalContext, _ turns: inout MergeTurns
   ) throws -> Part? {
-    guard let bytes = try LogRow.bytes(session.sql, zone: zone.id, author: head.author, number: number) else {
-      throw StoreError(.corrupt, "mesh_log lacks a change set that mesh_head counts; restore the file from a copy")
-    }
-    let changeSet = try ChangeSet(bytes, with: reader.cryptography)
+    let changeSet = try ChangeSet(
+      session.log.counted(number, of: head.author, in: zone.id), with: reader.cryptography)
     guard changeSet.header.time.milliseconds <= now + Choices.clockBound else {
       wait(.futureTime, until: .time(changeSet.header.time), head, number, changeSet.id, &turns)
       return nil
@@ -341,7 +339,7 @@ struct UnitReader {
     let first = number == head.applied + 1 ? Int(head.appliedRows) : 0
     if first == 0 { try ChangeRules.check(body, changeSet.header) }
     return Part(
-      header: changeSet.header, id: changeSet.id, body: body, size: bytes.count, context: context,
+      header: changeSet.header, id: changeSet.id, body: body, size: changeSet.bytes.count, context: context,
       rows: budget.take(body, from: first), rowCount: body.rowCount)
   }
 

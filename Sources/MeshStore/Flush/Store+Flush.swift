@@ -500,9 +500,9 @@ struct NextPart {
 
   /// Writes the log row and the author's tip, and counts the part.
   mutating func record(_ changeSet: ChangeSet, isSynced: Bool, _ session: Session) throws {
-    try LogRow.insert(session.sql, zone: zone.id, author: head.author, changeSet)
+    try session.log.insert(changeSet, of: head.author, in: zone.id)
     head.advance(to: changeSet)
-    try LogRow.place(session.sql, &zone, author: head.author, numbers: head.stored...head.stored)
+    try session.log.place(head.stored...head.stored, of: head.author, in: &zone)
     head.applied = head.stored
     if changeSet.header.part.isFinal {
       head.merged = head.stored

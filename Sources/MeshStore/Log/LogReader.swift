@@ -12,7 +12,7 @@ struct LogReader {
   ///
   /// - Throws: `MissingKey` if the epoch's key is not here.
   func body(_ author: Int64, _ number: UInt64) throws -> ChangeSetBody? {
-    guard let bytes = try LogRow.bytes(session.sql, zone: zone, author: author, number: number) else { return nil }
+    guard let bytes = try session.log.bytes(number, of: author, in: zone) else { return nil }
     let changeSet = try ChangeSet(bytes, with: reader.cryptography)
     let epoch = changeSet.header.epoch
     guard let key = reader.keys[epoch] else { throw MissingKey(epoch: epoch) }
@@ -41,11 +41,8 @@ struct LogReader {
 
   /// Returns the long values that a change set refers to.
   func longValues(_ author: Int64, _ number: UInt64) throws -> LongValues {
-    let end = try session.sql.integer(
-      "SELECT max(number) FROM mesh_log WHERE zone = ? AND author = ? AND number < ? AND final = 1",
-      [.integer(zone), .integer(author), .bits(number)])
-    return LongValues(
+    LongValues(
       session: session, zone: zone, author: author, reader: reader,
-      numbers: UInt64(bitPattern: end ?? 0) + 1..<number)
+      numbers: try session.log.unitEnd(below: number, of: author, in: zone) + 1..<number)
   }
 }

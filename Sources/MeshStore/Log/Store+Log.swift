@@ -48,7 +48,7 @@ extension Store {
   public func changeSetID(_ zone: ZoneID, _ author: Author, _ number: UInt64) throws -> ChangeSetID? {
     try read { session in
       guard let (row, author) = try session.place(zone, author) else { return nil }
-      return try LogRow.id(session.sql, zone: row, author: author, number: number)
+      return try session.log.id(number, of: author, in: row)
     }
   }
 
@@ -57,16 +57,13 @@ extension Store {
   ) throws -> [SignedHeader] {
     try read { session in
       guard let (row, author) = try session.place(zone, author) else { return [] }
-      let statement = try session.sql.statement(
-        "SELECT bytes FROM mesh_log WHERE zone = ? AND author = ? AND number <= ? ORDER BY number DESC")
-      defer { statement.reset() }
-      statement.bind([.integer(row), .integer(author), .bits(min(number, UInt64(Int64.max)))])
       var headers: [SignedHeader] = []
       var size = 0
-      while headers.count < count, size < Choices.lineBytes, try statement.step() {
-        let bytes = statement.bytes(0)
+      guard count > 0 else { return [] }
+      try session.log.forEach(through: number, of: author, in: row) { bytes in
         size += bytes.count
         headers.append(try ChangeSet(bytes, with: cryptography).signedHeader)
+        return headers.count < count && size < Choices.lineBytes
       }
       return headers.reversed()
     }
@@ -75,10 +72,7 @@ extension Store {
   public func unitEnd(_ zone: ZoneID, _ author: Author, notLaterThan time: HybridTime) throws -> UInt64 {
     try read { session in
       guard let (row, author) = try session.place(zone, author) else { return 0 }
-      let end = try session.sql.integer(
-        "SELECT max(number) FROM mesh_log WHERE zone = ? AND author = ? AND final = 1 AND time <= ?",
-        [.integer(row), .integer(author), .bits(time.value)])
-      return UInt64(bitPattern: end ?? 0)
+      return try session.log.unitEnd(notLaterThan: time, of: author, in: row)
     }
   }
 
@@ -100,7 +94,7 @@ extension Store {
       let outcomes = try changeSets.map { changeSet in
         let author = try session.catalog.authorNumber(changeSet.header.author)
         var head = try heads[author] ?? session.catalog.heads.of(author, row.id)
-        let outcome = try head.take(changeSet, session.sql, zone: row.id, &quota)
+        let outcome = try head.take(changeSet, session.log, zone: row.id, &quota)
         heads[author] = head
         return outcome
       }
@@ -115,28 +109,21 @@ extension Store {
     try read { session in
       var batch = ChangeSetBatch(changeSets: [], position: position, isComplete: true)
       guard let row = try ZoneRow.read(zone, session.sql) else { return batch }
-      let statement = try session.sql.statement(
-        """
-        SELECT position, author, number, size, bytes FROM mesh_order CROSS JOIN mesh_log USING (zone, author, number)
-        WHERE zone = ? AND position > ? AND position < ? ORDER BY position
-        """)
-      defer { statement.reset() }
       // Change sets that a power failure may revert are not sent, because they would be written again with other bytes.
       let end = row.nextPosition - Int64(row.flushPart - row.flushSynced)
-      statement.bind([.integer(row.id), .integer(position), .integer(end)])
       var total = 0
-      while try statement.step() {
-        let author = try session.catalog.author(statement.integer(1))
-        if statement.bits(2) > vector[author] {
-          let size = Int(statement.integer(3))
+      try session.log.forEachMerged(after: position, before: end, in: row.id) { merged in
+        if try merged.number > vector[session.catalog.author(merged.author)] {
+          let size = merged.size
           guard batch.changeSets.isEmpty || total + size <= maximumBytes else {
             batch.isComplete = false
-            break
+            return false
           }
           total += size
-          batch.changeSets.append(statement.bytes(4))
+          batch.changeSets.append(merged.bytes)
         }
-        batch.position = statement.integer(0)
+        batch.position = merged.position
+        return true
       }
       return batch
     }
@@ -159,11 +146,11 @@ extension Session {
 extension AuthorHead {
   /// Stores the change set if it continues the stored ones.
   mutating func take(
-    _ changeSet: ChangeSet, _ sql: Connection, zone: Int64, _ quota: inout WaitingQuota
+    _ changeSet: ChangeSet, _ log: LogTable, zone: Int64, _ quota: inout WaitingQuota
   ) throws -> StoreOutcome {
     let header = changeSet.header
     if header.number <= stored {
-      guard let existing = try LogRow.id(sql, zone: zone, author: author, number: header.number) else {
+      guard let existing = try log.id(header.number, of: author, in: zone) else {
         return .duplicate
       }
       return existing == changeSet.id ? .duplicate : .fork(existing: existing)
@@ -173,7 +160,7 @@ extension AuthorHead {
     guard header.time > storedTime || stored == 0 else { return .timeNotGreater }
     guard header.part.index == storedPart else { return .partOutOfOrder }
     guard quota.take(Int64(changeSet.bytes.count), header.author.device) else { return .overQuota }
-    try LogRow.insert(sql, zone: zone, author: author, changeSet)
+    try log.insert(changeSet, of: author, in: zone)
     advance(to: changeSet)
     waiting += Int64(changeSet.bytes.count)
     return .stored

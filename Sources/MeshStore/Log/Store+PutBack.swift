@@ -4,9 +4,7 @@ public import MeshCore
 
 extension Store {
   public func hasTakenBack(_ zone: ZoneID) throws -> Bool {
-    try read { session in
-      try ZoneRow.read(zone, session.sql).map { try LogRow.hasTakenBack(session.sql, zone: $0.id) } ?? false
-    }
+    try read { session in try ZoneRow.read(zone, session.sql).map { try session.log.hasReverted(in: $0.id) } ?? false }
   }
 
   public func putBack(_ zone: ZoneID, where stands: (ChangeSet) -> Bool) throws -> Bool {
@@ -14,15 +12,15 @@ extension Store {
       let row = try ZoneRow.obtain(zone, session.sql)
       var quota = try WaitingQuota(session, owners)
       var bytes = 0
-      for author in try LogRow.authorsTakenBack(session.sql, zone: row.id) {
+      for author in try session.log.authorsOfReverted(in: row.id) {
         var head = try session.catalog.heads.of(author, row.id)
-        try LogRow.forget(takenBackThrough: head.stored, session.sql, zone: row.id, author: author)
+        try session.log.removeReverted(through: head.stored, of: author, in: row.id)
         while bytes < Choices.lineBytes,
-          let next = try LogRow.bytes(session.sql, zone: -row.id, author: author, number: head.stored + 1)
+          let next = try session.log.reverted(head.stored + 1, of: author, in: row.id)
         {
           let changeSet = try ChangeSet(next, with: cryptography)
-          guard stands(changeSet), try head.take(changeSet, session.sql, zone: row.id, &quota) == .stored else { break }
-          try LogRow.forget(takenBackThrough: head.stored, session.sql, zone: row.id, author: author)
+          guard stands(changeSet), try head.take(changeSet, session.log, zone: row.id, &quota) == .stored else { break }
+          try session.log.removeReverted(through: head.stored, of: author, in: row.id)
           bytes += next.count
         }
         if head.stored > 0 { try session.catalog.heads.save(head, row.id) }

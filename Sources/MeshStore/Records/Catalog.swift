@@ -6,7 +6,7 @@ import MeshCore
 /// The numbers of the tables, columns and layouts in the file. They are read again when the schema has changed.
 final class Catalog {
   private let sql: Connection
-  let heads: AuthorHeads
+  let heads: HeadTable
   private var tables: [Int64: TableForm] = [:]
   private var goneTables: [Int64: TableForm] = [:]
   private var tableNumbers: [FoldedName: Int64] = [:]
@@ -30,7 +30,7 @@ final class Catalog {
 
   init(_ sql: Connection) {
     self.sql = sql
-    heads = AuthorHeads(sql)
+    heads = HeadTable(sql)
   }
 
   private struct ColumnKey: Hashable {

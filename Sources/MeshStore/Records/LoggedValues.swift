@@ -109,10 +109,7 @@ final class LoggedValues {
     var (low, high) = (UInt64(1), last)
     while low < high {
       let middle = low + (high - low) / 2
-      let time = try session.sql.integer(
-        "SELECT time FROM mesh_log WHERE zone = ? AND author = ? AND number = ?",
-        [.integer(zone), .integer(stamp.author), .bits(middle)])
-      if UInt64(bitPattern: time ?? 0) < stamp.time.value { low = middle + 1 } else { high = middle }
+      if try session.log.time(middle, of: stamp.author, in: zone) < stamp.time { low = middle + 1 } else { high = middle }
     }
     return low
   }

@@ -49,12 +49,7 @@ struct Recall {
     var (author, number) = (author, number)
     var budget = Choices.slice
     while budget > 0 {
-      let next = try session.sql.first(
-        """
-        SELECT author, number FROM mesh_log WHERE zone = ?1 AND (author, number) > (?2, ?3) ORDER BY author, number LIMIT 1
-        """, [.integer(records.zone.id), .integer(author), .bits(number)]
-      ) { ($0.integer(0), $0.bits(1)) }
-      guard let next else {
+      guard let next = try session.log.next(after: author, number, in: records.zone.id) else {
         return try session.work.endRecall(table, in: records.zone.id)
       }
       (author, number) = next

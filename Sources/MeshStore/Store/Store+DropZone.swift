@@ -94,10 +94,8 @@ extension Session {
   /// removed.
   fileprivate func dropLog(_ row: inout ZoneRow) throws -> Bool {
     let zone = [Value.integer(row.id)]
-    try sql.run(
-      "DELETE FROM mesh_log WHERE id IN (SELECT id FROM mesh_log WHERE zone = ? LIMIT \(Choices.slice))", zone)
-    if try sql.exists("SELECT 1 FROM mesh_log WHERE zone = ?", zone) { return true }
-    for table in ["mesh_order", "mesh_named"] { try sql.run("DELETE FROM \(table) WHERE zone = ?", zone) }
+    if try log.removeSlice(of: row.id) { return true }
+    try sql.run("DELETE FROM mesh_named WHERE zone = ?", zone)
     try conflicts.removeAll(of: row.id)
     try held.removeAll(of: row.id)
     try work.removeAll(of: row.id)

@@ -52,7 +52,7 @@ extension Store {
   public func discardReceipts(_ zone: ZoneID) throws -> Int {
     try write { session in
       guard let row = try ZoneRow.read(zone, session.sql) else { return 0 }
-      try session.sql.run("DELETE FROM mesh_log WHERE zone = ?", [.integer(-row.id)])
+      try session.log.removeReverted(in: row.id)
       return try session.receipts.removeAll(of: row.id)
     }
   }

@@ -9,6 +9,7 @@ extension Session {
   var control: ControlTable { ControlTable(sql: sql) }
   var foreignSchemas: ForeignSchemaTable { ForeignSchemaTable(sql: sql) }
   var held: HeldTable { HeldTable(sql: sql) }
+  var log: LogTable { LogTable(sql: sql) }
   var names: NameTable { NameTable(sql: sql) }
   var policies: PolicyTable { PolicyTable(sql: sql) }
   var receipts: ReceiptTable { ReceiptTable(sql: sql) }

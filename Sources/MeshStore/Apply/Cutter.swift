@@ -139,7 +139,7 @@ struct Cutter {
       }
     }
     try materialiser.settle()
-    try records.zone.save(session.sql)
+    try session.zoneRows.save(records.zone)
   }
 
   /// Returns the states in change sets above the limits, of authors that get receipts. The values that had beaten them
@@ -221,7 +221,7 @@ struct Cutter {
       $0.isInsideUnit && $0.storedTime <= zone.clock.last ? $0.storedTime : $0.mergedTime
     }
     zone.clock = HybridClock(last: min(zone.clock.last, times.max() ?? .zero))
-    try zone.save(session.sql)
+    try session.zoneRows.save(zone)
   }
 
   private func context(_ author: Int64, through limit: UInt64) throws -> CausalContext {

@@ -148,7 +148,7 @@ final class Merger {
       let (session, records) = (merger.session, merger.records)
       guard let heir = session.catalog.heir(of: ref.table), session.catalog.table(ref.table) == nil,
         try session.sql.exists(
-          "SELECT 1 WHERE ? IN (\(ZoneBook.writable))", [.integer(records.zone.id)])
+          "SELECT 1 WHERE ? IN (\(ZoneTable.writable))", [.integer(records.zone.id)])
       else { return }
       let target = RecordRef(table: heir.id, key: ref.key)
       let known = try records.load(target).map { try records.state(target, $0) } ?? State()
@@ -168,12 +168,9 @@ final class Merger {
         try records.noteConflict(
           target, State.Loss(column: number, loser: loser, winner: winner, wasLocal: true), now: merger.now)
       }
-      try session.sql.run(
-        "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone) VALUES (?, 0, ?, ?, ?, ?, 0, ?)",
-        [
-          .integer(heir.id), ref.key, .integer(PendingSlice.Op.adopt), .integer(ref.table),
-          .integer(PendingSlice.adoptedBefore), .integer(records.zone.id),
-        ])
+      try session.pending.note(
+        RecordRef(table: heir.id, key: ref.key), PendingSlice.Op.adopt, word: ref.table,
+        mask: PendingSlice.adoptedBefore, zone: records.zone.id)
     }
 
     /// Notes a lost delete. Another device moved the record here, and a device that did not know of the move deleted
@@ -184,12 +181,9 @@ final class Merger {
       guard merger.materialiser.others != nil, try merger.records.load(ref)?.generation != change.generation else {
         return
       }
-      let zones = try merger.session.sql.all(
-        "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND zone <> ? AND NOT generation & 1",
-        [.integer(ref.table), ref.key, .integer(merger.records.zone.id)]
-      ) { $0.integer(0) }
+      let zones = try merger.session.recordRows.zones(of: ref, .deleted, besides: merger.records.zone.id)
       for id in zones {
-        guard let zone = try ZoneRow.read(id: id, merger.session.sql) else { continue }
+        guard let zone = try merger.session.zoneRows.read(id: id) else { continue }
         let left = ZoneRecords(merger.session, zone: zone)
         guard let life = try left.load(ref).flatMap({ try left.state(ref, $0).life }),
           life.author.device != part.header.author.device, change.stamp < life
@@ -208,12 +202,9 @@ final class Merger {
     ///   the move deleted it, with the stamp right after its birth's.
     private func noteDeleteOfMoved(_ ref: RecordRef, _ change: RowChange, _ before: State) throws {
       guard merger.materialiser.others != nil, let life = before.life else { return }
-      let zones = try merger.session.sql.all(
-        "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND zone <> ? AND generation & 1",
-        [.integer(ref.table), ref.key, .integer(merger.records.zone.id)]
-      ) { $0.integer(0) }
+      let zones = try merger.session.recordRows.zones(of: ref, .alive, besides: merger.records.zone.id)
       for id in zones {
-        guard let zone = try ZoneRow.read(id: id, merger.session.sql) else { continue }
+        guard let zone = try merger.session.zoneRows.read(id: id) else { continue }
         let elsewhere = ZoneRecords(merger.session, zone: zone)
         guard let birth = try elsewhere.load(ref).flatMap({ try elsewhere.state(ref, $0).life }),
           before.isAlive
@@ -239,9 +230,7 @@ final class Merger {
       }
       if merger.materialiser.others == nil { return true }
       guard try merger.session.catalog.zones().privateZone == merger.records.zone.id else { return false }
-      return try !merger.session.sql.exists(
-        "SELECT 1 FROM mesh_record WHERE tbl = ? AND key = ? AND zone <> ?",
-        [.integer(ref.table), ref.key, .integer(merger.records.zone.id)])
+      return try !merger.session.recordRows.exists(ref, besides: merger.records.zone.id)
     }
 
     /// Returns whether the change set repeats a stamp of an earlier one, or of another author.
@@ -285,10 +274,7 @@ final class Merger {
       guard merger.materialiser.others != nil else { return false }
       let (session, records) = (merger.session, merger.records)
       let isHere = session.catalog.table(ref.table) != nil
-      let tables = try session.sql.all(
-        "SELECT tbl FROM mesh_record WHERE tbl IN (SELECT id FROM mesh_table WHERE id <> ?) AND key = ? AND zone = ?",
-        [.integer(ref.table), ref.key, .integer(records.zone.id)]
-      ) { $0.integer(0) }
+      let tables = try session.recordRows.tables(with: ref, in: records.zone.id)
       let name = try session.catalog.column(loss.column).name
       return try tables.contains { table in
         let other = RecordRef(table: table, key: ref.key)

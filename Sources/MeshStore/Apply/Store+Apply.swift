@@ -15,7 +15,7 @@ extension Store {
       var matches: PendingMatches?
       let choice = try read { session -> UnitReader.Choice? in
         guard try session.isInStep() && (!writers.isEmpty || !session.hasPending()) else { return nil }
-        guard let row = try ZoneRow.read(zone, session.sql) else { return .idle([:]) }
+        guard let row = try session.zoneRows.read(zone) else { return .idle([:]) }
         var units = UnitReader(session, zone: row, reader, owners, now: now)
         let choice = try units.choose(&turns[zone, default: MergeTurns()])
         if case .slices(let slices) = choice, try session.hasPending() {
@@ -47,7 +47,7 @@ extension Store {
   private func refuse(_ head: AuthorHead, _ reason: String, _ zone: ZoneID) throws {
     reached(.unitMalformed)
     try write { session in
-      let row = try ZoneRow.obtain(zone, session.sql)
+      let row = try session.zoneRows.obtain(zone)
       var stuck = head
       stuck.malformed = reason
       try session.catalog.heads.save(stuck, row.id)
@@ -88,13 +88,13 @@ extension Store {
             }
           }
           try session.applying {
-            let records = ZoneRecords(session, zone: try ZoneRow.obtain(zone, session.sql))
+            let records = ZoneRecords(session, zone: try session.zoneRows.obtain(zone))
             for slice in slices {
               try merge(slice, records, reader, now: now, refused)
               merging += 1
               if records.packedCells > StoreLimits.cellsTogether { break }
             }
-            try records.zone.save(session.sql)
+            try session.zoneRows.save(records.zone)
           }
           let merged = slices[..<merging]
           if merged.count > 1 { session.reached(.unitsMergedTogether) }
@@ -138,9 +138,9 @@ extension Store {
   ) throws -> ApplyProgress? {
     let zones = try session.catalog.zones()
     guard zones.isRouted, try session.hasPending(),
-      try session.isElsewhere(slices.refs(session.catalog), than: ZoneRow.obtain(zone, session.sql).id)
+      try session.isElsewhere(slices.refs(session.catalog), than: session.zoneRows.obtain(zone).id)
     else { return nil }
-    let waiting = try session.sql.all("SELECT DISTINCT zone FROM mesh_pending WHERE zone > 0") { $0.integer(0) }
+    let waiting = try session.pending.zones()
     let isWithoutKey = !waiting.isEmpty && waiting.allSatisfy { zones.entries[$0].flatMap { writers[$0.zone] } == nil }
     return isWithoutKey ? .idle(waiting: [.epochKey: slices.reduce(0) { $0 + $1.parts.count }]) : .flushFirst
   }

@@ -3,7 +3,7 @@ public import MeshCore
 extension Store {
   public func takesBack(_ limits: [Author: UInt64], zone: ZoneID) throws -> Bool {
     try read { session in
-      guard let row = try ZoneRow.read(zone, session.sql) else { return false }
+      guard let row = try session.zoneRows.read(zone) else { return false }
       return try session.catalog.heads.all(row.id).contains { head in
         try head.cut != nil || limits[session.catalog.author(head.author)].map { head.stored > $0 } ?? false
       }
@@ -16,7 +16,7 @@ extension Store {
     var (limits, aftermath) = (limits, aftermath)
     let touched = try write { session -> [RecordRef] in
       try requireNothingPending(session)
-      let row = try ZoneRow.obtain(zone, session.sql)
+      let row = try session.zoneRows.obtain(zone)
       for (author, limit) in try Cutter.begun(session, row) {
         session.reached(.cutResumed)
         // Some of these change sets are reverted already, so the rest is reverted as well. Those that are valid now
@@ -29,7 +29,7 @@ extension Store {
     guard !limits.isEmpty else { return }
     try restate(touched, zone, reader, limits, aftermath, now: now)
     try write { session in
-      let row = try ZoneRow.obtain(zone, session.sql)
+      let row = try session.zoneRows.obtain(zone)
       try Cutter(session, row, reader, limits).finish(aftermath)
     }
   }
@@ -46,11 +46,11 @@ extension Store {
         try halves.map { (try session.catalog.author($0.author), $0.merged) }, uniquingKeysWith: { first, _ in first })
     }
     let touched = try write { session in
-      try Cutter(session, try ZoneRow.obtain(zone, session.sql), reader, limits).touched()
+      try Cutter(session, try session.zoneRows.obtain(zone), reader, limits).touched()
     }
     try restate(touched, zone, reader, limits, [:], now: now)
     try write { session in
-      let row = try ZoneRow.obtain(zone, session.sql)
+      let row = try session.zoneRows.obtain(zone)
       for var head in halves {
         (head.applied, head.appliedRows) = (head.merged, 0)
         try session.catalog.heads.save(head, row.id)
@@ -72,13 +72,13 @@ extension Store {
   ) throws {
     for group in refs.slices(of: StoreLimits.restatedTogether) {
       let replay = try read { session in
-        guard let row = try ZoneRow.read(zone, session.sql) else { return Cutter.Replay() }
+        guard let row = try session.zoneRows.read(zone) else { return Cutter.Replay() }
         return try Cutter(session, row, reader, limits).replay(group, aftermath)
       }
       for slice in group.slices(of: Choices.slice) {
         try writeRefusing { session, refused in
           try requireNothingPending(session)
-          let cutter = try Cutter(session, try ZoneRow.obtain(zone, session.sql), reader, limits)
+          let cutter = try Cutter(session, try session.zoneRows.obtain(zone), reader, limits)
           try session.applying { try cutter.restate(slice, replay, refused, aftermath, now: now) }
         }
       }

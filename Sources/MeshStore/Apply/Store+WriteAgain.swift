@@ -132,6 +132,6 @@ private struct Rewriter {
         header: changeSet.header, id: changeSet.id, body: body, size: changeSet.bytes.count, context: part.context,
         rows: 0..<body.rowCount, rowCount: body.rowCount), long: long)
     try materialiser.settle()
-    try records.zone.save(session.sql)
+    try session.zoneRows.save(records.zone)
   }
 }

@@ -29,7 +29,7 @@ extension Store {
       guard try session.isCurrent(), let table = session.catalog.table(unnoticed.ref.table) else { return }
       let slice = try TableSlice(session, table, record: unnoticed.ref.key, reader.map { reader in { _ in reader } })
       if slice.isEmpty { believed.insert(unnoticed.ref) } else { session.reached(.writeUnnoticed) }
-      try slice.insertNotes(session.sql, now: now)
+      try slice.insertNotes(session.pending, now: now)
     }
   }
 }

@@ -39,7 +39,7 @@ final class AssetHasher {
       guard size <= left else { throw TooMuch() }
       budget = left - size
     }
-    let last = try session.sql.integer("SELECT max(id) FROM mesh_pending") ?? 0
+    let last = try session.pending.last()
     guard let manifest = try session.manifest(of: cell, size: size, key: key) else { return nil }
     let asset = try manifest.asset(session.cryptography)
     known[place] = Known(asset: asset, manifest: manifest, last: last)
@@ -48,8 +48,6 @@ final class AssetHasher {
 
   private func isWritten(_ ref: RecordRef, since last: Int64, _ session: Session) throws -> Bool {
     guard let table = session.catalog.table(ref.table) else { return true }
-    return try session.sql.all(
-      "SELECT key FROM mesh_pending WHERE id > ? AND tbl = ?", [.integer(last), .integer(ref.table)]
-    ) { table.form.canonical($0.value(0)) == ref.key }.contains(true)
+    return try session.pending.keys(of: ref.table, after: last).contains { table.form.canonical($0) == ref.key }
   }
 }

@@ -12,22 +12,12 @@ public enum AssetPolicy: String, Sendable, Hashable, CaseIterable {
 extension Store {
   /// Returns the policies of the synchronized tables.
   public func assetPolicies() throws -> [String: AssetPolicy] {
-    try read { session in
-      let found = try session.sql.all("SELECT name, on_demand FROM mesh_table WHERE tracked = 1") {
-        ($0.text(0), $0.integer(1) == 1 ? AssetPolicy.onDemand : .always)
-      }
-      return Dictionary(found, uniquingKeysWith: { $1 })
-    }
+    try read { try $0.tableList.assetPolicies() }
   }
 
   /// Sets a table's policy. Assets that are here stay, and choices for single assets stay as they are.
   public func setAssetPolicy(_ policy: AssetPolicy, table: String) throws {
-    try write { session in
-      try session.sql.run(
-        "UPDATE mesh_table SET on_demand = ? WHERE name = ? AND tracked = 1",
-        [.integer(policy == .onDemand ? 1 : 0), .text(table)])
-      guard session.sql.changes == 1 else { throw Self.unknownTable(table) }
-    }
+    try write { guard try $0.tableList.set(policy, of: table) else { throw Self.unknownTable(table) } }
   }
 
   /// Requests the download of an asset, whatever its table's policy.
@@ -126,7 +116,7 @@ extension Session {
   fileprivate func evict(_ cells: [ShownAsset], _ asset: AssetID) throws -> Int {
     try applying {
       for (zone, group) in Dictionary(grouping: cells, by: \.zone) {
-        guard let row = try ZoneRow.read(id: zone, sql) else { continue }
+        guard let row = try zoneRows.read(id: zone) else { continue }
         let materialiser = try Materialiser(ZoneRecords(self, zone: row))
         for entry in group { try materialiser.evict(entry.ref, entry.cell) }
       }

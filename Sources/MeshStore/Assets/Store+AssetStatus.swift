@@ -112,17 +112,10 @@ extension Store {
       var isKnown = false
       for key in keys {
         let ref = RecordRef(table: number, key: table?.form.canonical(key) ?? key)
-        let arguments = ref.place
         if let message = try session.held.tooLong(ref) { return .tooLong(message) }
         let collation = (table?.form.collation ?? .binary).sql
-        let isPending = try session.sql.exists(
-          "SELECT 1 FROM mesh_pending WHERE tbl = ? AND key = ? COLLATE \(collation)", arguments)
-        if isPending { return .pending }
-        if try session.sql.exists(
-          "SELECT 1 FROM mesh_record WHERE tbl = ? AND key = ? AND generation & 1", arguments)
-        {
-          isKnown = true
-        }
+        if try session.pending.has(ref, collation) { return .pending }
+        isKnown = try isKnown || session.recordRows.exists(ref, .alive)
       }
       return isKnown ? .short : .unknownRecord
     }

@@ -90,7 +90,7 @@ struct PermissionTriggers {
   private static func isReadOnly(_ table: Int64, _ key: String, _ form: KeyForm) -> String {
     """
     EXISTS (SELECT 1 FROM mesh_record WHERE tbl = \(table) AND "key" = \(form.canonicalSQL(key)) AND held IS NULL AND generation & 1
-        AND zone IN (\(ZoneBook.unwritable)))
+        AND zone IN (\(ZoneTable.unwritable)))
     """
   }
 }

@@ -10,7 +10,7 @@ extension FlushPlanner {
   mutating func arrive(
     _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?, from zone: Int64
   ) throws -> Bool {
-    guard let left = try ZoneRow.read(id: zone, session.sql) else { return true }
+    guard let left = try session.zoneRows.read(id: zone) else { return true }
     let source = ZoneRecords(session, zone: left)
     guard let record = try source.load(entry.ref), record.isAlive, zone != records.zone.id else {
       if let old, let isDone = try continueLateParts(entry, old, row) { return isDone }

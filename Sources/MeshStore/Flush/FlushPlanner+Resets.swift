@@ -20,10 +20,7 @@ extension FlushPlanner {
       guard row[reference.column] == shown, let wall = entry.columns[column],
         let parent = session.catalog.table(reference.parent)
       else { continue }
-      let key = try session.sql.first(
-        "SELECT key FROM mesh_pending WHERE id > ? AND tbl = ? AND op = \(PendingSlice.Op.delete) AND wall = ? ORDER BY id LIMIT 1",
-        [.integer(entry.firstID), .integer(parent.id), .integer(wall)]
-      ) { $0.value(0) }
+      let key = try session.pending.deletedKey(of: parent.id, after: entry.firstID, at: wall)
       guard let key, try !records.hasRow(parent, key) else { continue }
       found[column] = key
       values[column] = key

@@ -14,9 +14,7 @@ extension Router {
         guard let values = try written(entry, &room), !values.isEmpty else { continue }
         try session.noteReceipt(entry.ref, values, zone: zone, .cut, now: entry.wall)
       }
-      try session.sql.run(
-        "DELETE FROM mesh_pending WHERE id IN (SELECT id FROM mesh_pending WHERE zone = ? ORDER BY id LIMIT ?)",
-        [.integer(zone), .integer(Int64(slice.count))])
+      try session.pending.removeFirst(slice.count, of: zone)
     }
     try session.run.endAll()
   }
@@ -32,22 +30,16 @@ extension Router {
 
   /// Cancels the moves of records that were to arrive in the zone, and makes their pending rows be routed again.
   private func turnBack(_ zone: Int64) throws {
-    func rows(_ condition: String) throws -> [(id: Int64, ref: RecordRef)] {
-      try session.sql.all(
-        "SELECT id, tbl, key FROM mesh_pending WHERE zone = ? AND key IS NOT NULL AND \(condition)", [.integer(zone)]
-      ) { row in
-        session.catalog.table(row.integer(1)).map {
-          (row.integer(0), RecordRef(table: $0.id, key: $0.form.canonical(row.value(2))))
-        }
-      }.compactMap { $0 }
+    func rows(onlyArrivals: Bool) throws -> [(id: Int64, ref: RecordRef)] {
+      try session.pending.routed(to: zone, onlyArrivals: onlyArrivals).compactMap { row in
+        session.catalog.table(row.table).map { (row.id, RecordRef(table: $0.id, key: $0.form.canonical(row.key))) }
+      }
     }
-    let arrivals = try rows("op = \(PendingSlice.Op.arrive)")
+    let arrivals = try rows(onlyArrivals: true)
     guard !arrivals.isEmpty else { return }
     session.reached(.movesTurnedBack)
     let refs = Set(arrivals.map(\.ref))
-    for row in arrivals { try session.sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(row.id)]) }
-    for row in try rows("true") where refs.contains(row.ref) {
-      try session.sql.run("UPDATE mesh_pending SET zone = NULL WHERE id = ?", [.integer(row.id)])
-    }
+    try session.pending.remove(arrivals.map(\.id))
+    try session.pending.assign(rows(onlyArrivals: false).filter { refs.contains($0.ref) }.map(\.id), nil)
   }
 }

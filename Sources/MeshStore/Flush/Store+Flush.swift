@@ -3,7 +3,7 @@ public import MeshCore
 
 extension Store {
   public func pendingCount() throws -> Int {
-    try read { Int(try $0.sql.integer("SELECT count(*) FROM mesh_pending") ?? 0) }
+    try read { try $0.pending.count() }
   }
 
   public func flush(_ writers: [ZoneID: ChangeSetWriter], now: Int64) throws -> FlushProgress {
@@ -43,12 +43,12 @@ extension Store {
     _ session: Session, about zone: ZoneID, _ writers: [ZoneID: ChangeSetWriter], now: Int64,
     or matches: PendingMatches?
   ) throws -> [ZoneID: ChangeSetHead]? {
-    let row = try ZoneRow.obtain(zone, session.sql)
+    let row = try session.zoneRows.obtain(zone)
     guard try session.routeWithin(row.id, hasWriter: writers[zone] != nil) else { return nil }
     var heads: [ZoneID: ChangeSetHead] = [:]
     let hasher = AssetHasher(budget: StoreLimits.hashedUnderLock)
     for writer in writers.values.sorted(by: { $0.zone < $1.zone }) {
-      let zone = try ZoneRow.obtain(writer.zone, session.sql)
+      let zone = try session.zoneRows.obtain(writer.zone)
       guard zone.runLast == 0, zone.flushPart == 0 else { return nil }
       let draft: Draft?
       do {
@@ -98,9 +98,9 @@ private struct Flusher {
       return try flushPart()
     } catch is NeedsRun {
       try store.write(isDurable: false) { session in
-        var zone = try ZoneRow.obtain(writer.zone, session.sql)
+        var zone = try session.zoneRows.obtain(writer.zone)
         try session.run.begin(&zone, filter: session.pendingFilter(zone.id))
-        try zone.save(session.sql)
+        try session.zoneRows.save(zone)
       }
       return nil
     } catch is AssetHasher.TooMuch {
@@ -142,7 +142,7 @@ private struct Flusher {
   private func prepare() throws -> Draft? {
     do {
       return try store.read { session in
-        if let zone = try ZoneRow.read(writer.zone, session.sql) {
+        if let zone = try session.zoneRows.read(writer.zone) {
           try session.run.sort(zone, filter: session.pendingFilter(zone.id))
         }
         return try Draft(session, writer, now, sent, hasher)
@@ -181,9 +181,9 @@ private struct Flusher {
     store.reached(.valueSentInPieces)
     try makeRoom(parts: UInt64(bytes.count / Limits.piece) + 2)
     let ordinal = try store.write { session in
-      var row = try ZoneRow.obtain(writer.zone, session.sql)
+      var row = try session.zoneRows.obtain(writer.zone)
       row.flushValues += 1
-      try row.save(session.sql)
+      try session.zoneRows.save(row)
       return row.flushValues - 1
     }
     for offset in stride(from: 0, to: bytes.count, by: Limits.piece) {
@@ -192,7 +192,7 @@ private struct Flusher {
       try store.write { session in
         var part = try NextPart(session, writer, now)
         try part.append(.piece(piece), isFinal: false, session, writer)
-        try part.zone.save(session.sql)
+        try session.zoneRows.save(part.zone)
       }
     }
     sent[value] = ordinal
@@ -201,14 +201,14 @@ private struct Flusher {
   /// Ends a unit that is nearly full. A value's pieces and the part that refers to it have to be in one unit.
   private mutating func makeRoom(parts: UInt64) throws {
     let isFull = try store.read { session in
-      (try ZoneRow.read(writer.zone, session.sql)?.flushPart ?? 0) + parts > StoreLimits.unitParts
+      (try session.zoneRows.read(writer.zone)?.flushPart ?? 0) + parts > StoreLimits.unitParts
     }
     guard isFull else { return }
     sent = [:]
     try store.write { session in
       var part = try NextPart(session, writer, now)
       try part.append(.changes([]), isFinal: true, session, writer)
-      try part.zone.save(session.sql)
+      try session.zoneRows.save(part.zone)
     }
   }
 
@@ -261,7 +261,7 @@ private struct Flusher {
     part.zone.clock = part.clock
     if isAll {
       // The log is empty now, and its ids start at 1 again.
-      if try session.catalog.zones().isRouted { try session.sql.run("UPDATE mesh_zone SET ahead = 0") }
+      if try session.catalog.zones().isRouted { try session.zoneRows.endAhead() }
       part.zone.ahead = 0
     } else if !plan.changes.isEmpty || !plan.placed.isEmpty || !plan.arrivals.isEmpty {
       part.zone.ahead = max(part.zone.ahead, plan.lastID)
@@ -274,7 +274,7 @@ private struct Flusher {
       if lost.contains(arrival.ref) { try session.continueLateParts(arrival.ref) }
     }
     if let changeSet = draft.changeSet { try part.record(changeSet, isSynced: draft.endsBatch, session) }
-    try part.zone.save(session.sql)
+    try session.zoneRows.save(part.zone)
     let leavesToShow = !isAll && (materialiser.hasPostponed || plan.changes.contains(where: \.hidesColumns))
     if leavesToShow { try session.work.requestShow() }
     var progress = FlushProgress(
@@ -342,18 +342,17 @@ private struct Flusher {
 
 extension Flusher {
   private func consume(_ plan: FlushPlan, _ zone: inout ZoneRow, _ session: Session) throws {
-    let filter = Value.integer(try session.pendingFilter(zone.id))
-    let done = "DELETE FROM mesh_pending WHERE id <= ?1 AND (?2 = 0 OR zone = ?2)"
+    let (pending, filter) = (session.pending, try session.pendingFilter(zone.id))
     switch plan.source {
     case .log:
-      try session.sql.run(done, [.integer(plan.lastID), filter])
+      try pending.remove(through: plan.lastID, filter)
     case .run where plan.isWhole:
-      try session.sql.run(done, [.integer(zone.runLast), filter])
+      try pending.remove(through: zone.runLast, filter)
       try session.run.end(&zone)
     case .run:
       zone.runRows += Int64(plan.consumed)
     case .matches(let matches):
-      for id in matches.ids { try session.sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(id)]) }
+      try pending.remove(matches.ids)
     }
   }
 }
@@ -369,9 +368,7 @@ extension Session {
     }
     guard try sql.exists(table.selectKey, [key]) else { return }
     try sql.withoutTriggers { try sql.run(table.delete, [key]) }
-    try sql.run(
-      "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall) VALUES (?, 0, ?, \(PendingSlice.Op.delete), 0, 0, ?)",
-      [.integer(table.id), key, .integer(now)])
+    try pending.note(RecordRef(table: table.id, key: key), PendingSlice.Op.delete, wall: now)
   }
 }
 
@@ -420,7 +417,7 @@ private struct Draft {
   /// Returns whether the pending log and the schema are those from which the plan was made.
   func isCurrent(_ session: Session) throws -> Bool {
     try session.catalog.schemaVersion == plan.schemaVersion
-      && (session.sql.integer("SELECT max(id) FROM mesh_pending") ?? 0) == plan.lastID
+      && session.pending.last() == plan.lastID
   }
 }
 
@@ -436,18 +433,16 @@ struct NextPart {
   private var before: CausalContext
 
   init(_ session: Session, _ writer: ChangeSetWriter, _ now: Int64) throws {
-    if let known = try ZoneRow.read(writer.zone, session.sql) {
+    if let known = try session.zoneRows.read(writer.zone) {
       zone = known
     } else {
       guard session.catalog.isWritable else { throw NeedsWriteLock() }
-      zone = try ZoneRow.obtain(writer.zone, session.sql)
+      zone = try session.zoneRows.obtain(writer.zone)
     }
     if zone.flushPart == 0 {
       // Rows that are not a run are one part.
-      let rows = try session.sql.integer(
-        "SELECT count(*) FROM mesh_pending WHERE id <= ?1 AND (?2 = 0 OR zone = ?2)",
-        [.integer(zone.runLast), .integer(session.pendingFilter(zone.id))])
-      zone.flushPlanned = UInt64(max(0, Int(rows ?? 0) - 1) / Choices.slice + 1)
+      let rows = try session.pending.count(through: zone.runLast, session.pendingFilter(zone.id))
+      zone.flushPlanned = UInt64(max(0, rows - 1) / Choices.slice + 1)
       zone.flushClock = zone.clock.last
     }
     let author = try session.catalog.authorNumber(writer.author)

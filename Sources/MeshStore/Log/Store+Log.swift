@@ -16,7 +16,7 @@ extension Store {
 
   public func authorCount(_ zone: ZoneID) throws -> Int {
     try read { session in
-      guard let row = try ZoneRow.read(zone, session.sql) else { return 0 }
+      guard let row = try session.zoneRows.read(zone) else { return 0 }
       return try session.catalog.heads.storedCount(row.id)
     }
   }
@@ -88,7 +88,7 @@ extension Store {
     guard !changeSets.isEmpty else { return [] }
     // The change sets are acknowledged after they are merged, and requested again after a power failure.
     return try write(isDurable: false) { session in
-      let row = try ZoneRow.obtain(zone, session.sql)
+      let row = try session.zoneRows.obtain(zone)
       var heads: [Int64: AuthorHead] = [:]
       var quota = try WaitingQuota(session, owners)
       let outcomes = try changeSets.map { changeSet in
@@ -108,7 +108,7 @@ extension Store {
   ) throws -> ChangeSetBatch {
     try read { session in
       var batch = ChangeSetBatch(changeSets: [], position: position, isComplete: true)
-      guard let row = try ZoneRow.read(zone, session.sql) else { return batch }
+      guard let row = try session.zoneRows.read(zone) else { return batch }
       // Change sets that a power failure may revert are not sent, because they would be written again with other bytes.
       let end = row.nextPosition - Int64(row.flushPart - row.flushSynced)
       var total = 0
@@ -133,12 +133,12 @@ extension Store {
 extension Session {
   /// Returns the numbers of a zone and an author in this file, or nil if one of them was never met.
   fileprivate func place(_ zone: ZoneID, _ author: Author) throws -> (zone: Int64, author: Int64)? {
-    guard let row = try ZoneRow.read(zone, sql), let number = try catalog.knownAuthor(author) else { return nil }
+    guard let row = try zoneRows.read(zone), let number = try catalog.knownAuthor(author) else { return nil }
     return (row.id, number)
   }
 
   func heads(_ zone: ZoneID) throws -> [AuthorHead] {
-    guard let row = try ZoneRow.read(zone, sql) else { return [] }
+    guard let row = try zoneRows.read(zone) else { return [] }
     return try catalog.heads.all(row.id)
   }
 }

@@ -4,12 +4,12 @@ public import MeshCore
 
 extension Store {
   public func hasTakenBack(_ zone: ZoneID) throws -> Bool {
-    try read { session in try ZoneRow.read(zone, session.sql).map { try session.log.hasReverted(in: $0.id) } ?? false }
+    try read { session in try session.zoneRows.read(zone).map { try session.log.hasReverted(in: $0.id) } ?? false }
   }
 
   public func putBack(_ zone: ZoneID, where stands: (ChangeSet) -> Bool) throws -> Bool {
     try write(isDurable: false) { session in
-      let row = try ZoneRow.obtain(zone, session.sql)
+      let row = try session.zoneRows.obtain(zone)
       var quota = try WaitingQuota(session, owners)
       var bytes = 0
       for author in try session.log.authorsOfReverted(in: row.id) {

@@ -358,15 +358,10 @@ final class Materialiser {
   /// The records with pending notes by programs, which may be moving to another zone. Computed on first use.
   private lazy var pending = Result {
     Set(
-      try sql.all(Self.written, [.integer(records.zone.id)]) { row in
-        session.catalog.table(row.integer(0)).map { RecordRef(table: $0.id, key: $0.form.canonical(row.value(1))) }
-      }.compactMap { $0 })
+      try session.pending.written(besidesLooks: records.zone.id).compactMap { ref in
+        session.catalog.table(ref.table).map { RecordRef(table: $0.id, key: $0.form.canonical(ref.key)) }
+      })
   }
-
-  private static let written = """
-    SELECT DISTINCT tbl, key FROM mesh_pending
-    WHERE key IS NOT NULL AND op <> \(PendingSlice.Op.look) AND (op <> \(PendingSlice.Op.depart) OR abs(zone) = ?)
-    """
 
   /// Returns whether the parent is present.
   ///
@@ -501,9 +496,7 @@ final class Materialiser {
 extension Session {
   /// Returns whether a record is alive in another zone.
   func isElsewhere(_ ref: RecordRef, besides zone: ZoneRow) throws -> Bool {
-    try sql.exists(
-      "SELECT 1 FROM mesh_record WHERE tbl = ? AND key = ? AND zone <> ? AND generation & 1",
-      [.integer(ref.table), ref.key, .integer(zone.id)])
+    try recordRows.exists(ref, .alive, besides: zone.id)
   }
 }
 

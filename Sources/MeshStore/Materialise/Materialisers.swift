@@ -14,7 +14,7 @@ final class Materialisers {
   func of(_ zone: Int64) throws -> Materialiser? {
     if zone == first.records.zone.id { return first }
     if let known = rest[zone] { return known }
-    guard let row = try ZoneRow.read(id: zone, first.session.sql) else { return nil }
+    guard let row = try first.session.zoneRows.read(id: zone) else { return nil }
     let made = try Materialiser(
       ZoneRecords(first.session, zone: row), first.progress, refused: first.refused, others: self)
     made.flushing = first.flushing
@@ -48,11 +48,7 @@ final class Materialisers {
   /// - Parameter zone: A zone to leave out, because its record moves away.
   func heir(_ ref: RecordRef, besides zone: Int64 = 0) throws -> Materialiser? {
     let zones = try first.session.catalog.zones()
-    let waiting = try first.session.sql.all(
-      "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND held = ? AND generation & 1",
-      [.integer(ref.table), ref.key, .integer(HeldReason.slotTaken.rawValue)]
-    ) { $0.integer(0) }
-    return try waiting.filter { $0 != zone }.min { zones.precedes($0, $1) }.flatMap(of)
+    return try first.session.recordRows.zones(of: ref, .rival, besides: zone).min(by: zones.precedes).flatMap(of)
   }
 }
 

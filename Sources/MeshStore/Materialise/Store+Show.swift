@@ -26,13 +26,8 @@ extension Session {
     _ zone: ZoneID, _ refused: [RecordRef: String], _ believed: Set<RecordRef>
   ) throws -> ApplyProgress? {
     guard let last = try work.lastShown(zone) else { return nil }
-    let records = ZoneRecords(self, zone: try ZoneRow.obtain(zone, sql))
-    let refs = try sql.all(
-      """
-      SELECT tbl, key FROM mesh_record WHERE zone = ?1 AND extra IS NOT NULL AND (tbl > ?2 OR (tbl = ?2 AND key > ?3))
-      ORDER BY tbl, key LIMIT \(Choices.slice)
-      """, [.integer(records.zone.id), .integer(last.table), last.key]
-    ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
+    let records = ZoneRecords(self, zone: try zoneRows.obtain(zone))
+    let refs = try recordRows.incomplete(records.zone.id, after: last)
     // Pending rows are shown by their own flush.
     let materialiser = try Materialiser(records, progress(), refused: refused)
     materialiser.believed = believed
@@ -48,7 +43,7 @@ extension Session {
     } else {
       try work.endShow(records.zone.id)
     }
-    try records.zone.save(sql)
+    try zoneRows.save(records.zone)
     return .merged(records: refs.count, unitEnded: false)
   }
 }

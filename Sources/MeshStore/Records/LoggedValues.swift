@@ -109,7 +109,11 @@ final class LoggedValues {
     var (low, high) = (UInt64(1), last)
     while low < high {
       let middle = low + (high - low) / 2
-      if try session.log.time(middle, of: stamp.author, in: zone) < stamp.time { low = middle + 1 } else { high = middle }
+      if try session.log.time(middle, of: stamp.author, in: zone) < stamp.time {
+        low = middle + 1
+      } else {
+        high = middle
+      }
     }
     return low
   }

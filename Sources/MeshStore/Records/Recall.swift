@@ -35,13 +35,11 @@ struct Recall {
     try readNotes(session, &notes)
     guard let next = try session.work.nextRecall() else { return }
     let kept = next.kept == 0 ? nil : Set(try session.catalog.layout(next.kept))
-    let records = ZoneRecords(session, zone: try ZoneRow.obtain(next.zone, session.sql))
+    let records = ZoneRecords(session, zone: try session.zoneRows.obtain(next.zone))
     let log = LogReader(session: session, zone: records.zone.id, reader: try reader(next.zone))
-    let isRenamed = try session.sql.exists(
-      "SELECT 1 FROM mesh_table WHERE id = ? AND successor IS NOT NULL", [.integer(next.table)])
     try Recall(
       session: session, records: records, log: log, kept: kept, noted: notes,
-      gone: isRenamed ? .untracked : .unknownTable
+      gone: session.tableList.hasSuccessor(next.table) ? .untracked : .unknownTable
     ).walk(next.table, after: next.author, next.number)
   }
 

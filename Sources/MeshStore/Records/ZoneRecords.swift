@@ -21,29 +21,11 @@ final class ZoneRecords {
 
   // MARK: Reading
 
-  /// Looked up once, because they run for every record.
-  private lazy var loading = Result { try sql.statement(Self.load) }
-  private lazy var saving = Result { try sql.statement("INSERT OR REPLACE \(Self.row)") }
-  private lazy var inserting = Result { try sql.statement("INSERT OR IGNORE \(Self.row)") }
+  private lazy var access = RecordAccess(sql, zone: zone.id)
 
   private var selecting: [Int64: Statement] = [:]
 
-  private static let load =
-    "SELECT generation, hash, stamps, extra, held FROM mesh_record WHERE tbl = ? AND key = ? AND zone = ?"
-
-  func load(_ ref: RecordRef) throws -> StoredRecord? {
-    let statement = try loading.get()
-    defer { statement.reset() }
-    statement.bind(ref.table, at: 1)
-    statement.bind(ref.key, at: 2)
-    statement.bind(zone.id, at: 3)
-    guard try statement.step() else { return nil }
-    var record = StoredRecord(
-      generation: statement.bits(0), hash: statement.optionalBytes(1).flatMap(RecordHash.init),
-      stamps: try RecordStamps(statement.bytes(2)), held: statement.optional(4).flatMap(HeldReason.init))
-    if let extra = statement.optionalBytes(3) { try ExtraValues.decode(extra, into: &record) }
-    return record
-  }
+  func load(_ ref: RecordRef) throws -> StoredRecord? { try access.load(ref) }
 
   /// Returns the table's row, in the order of its columns, without the bytes of long BLOBs. Returns nil if there is
   /// none.
@@ -170,13 +152,6 @@ final class ZoneRecords {
 
   // MARK: Writing
 
-  /// Most records of an access have the same stamps as the one before.
-  private var packed: (stamps: RecordStamps, bytes: [UInt8])?
-
-  private static let row = """
-    INTO mesh_record (tbl, key, zone, generation, hash, stamps, extra, held) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-    """
-
   /// Writes the row, and updates the zone's digest and number of live records.
   func save(_ ref: RecordRef, _ record: StoredRecord, replacing old: StoredRecord?) throws {
     var record = record
@@ -186,7 +161,7 @@ final class ZoneRecords {
       if let since = old?.heldSince { freed[ref] = since }
       record.heldSince = nil
     }
-    try write(try saving.get(), ref, record)
+    try access.save(ref, record)
     try noteUses(ref, record.assetUses, replacing: old?.assetUses ?? [])
     if let hash = old?.hash { count(hash, leaving: true) }
     if let hash = record.hash { count(hash, leaving: false) }
@@ -201,30 +176,14 @@ final class ZoneRecords {
 
   /// Writes a record that may be unknown here. Returns false, and writes nothing, if it is already known.
   func insert(_ ref: RecordRef, _ record: StoredRecord) throws -> Bool {
-    try write(try inserting.get(), ref, record)
-    guard sql.changes == 1 else { return false }
+    guard try access.insert(ref, record) else { return false }
     if let hash = record.hash { count(hash, leaving: false) }
     return true
   }
 
-  private func write(_ statement: Statement, _ ref: RecordRef, _ record: StoredRecord) throws {
-    statement.bind(ref.table, at: 1)
-    statement.bind(ref.key, at: 2)
-    statement.bind(zone.id, at: 3)
-    statement.bind(Int64(bitPattern: record.generation), at: 4)
-    statement.bind(record.hash, at: 5)
-    if packed?.stamps != record.stamps { packed = (record.stamps, record.stamps.encoded) }
-    statement.bind(packed?.bytes, at: 6)
-    statement.bind(ExtraValues.encode(record), at: 7)
-    statement.bind(.optional(record.held?.rawValue), at: 8)
-    try statement.execute()
-  }
-
   /// Deletes all data of the record.
   func remove(_ ref: RecordRef, _ old: StoredRecord) throws {
-    try sql.run(
-      "DELETE FROM mesh_record WHERE tbl = ? AND key = ? AND zone = ?",
-      [.integer(ref.table), ref.key, .integer(zone.id)])
+    try access.remove(ref)
     try noteUses(ref, [], replacing: old.assetUses)
     if let hash = old.hash { count(hash, leaving: true) }
   }
@@ -246,15 +205,7 @@ final class ZoneRecords {
   func saveCounters(besidePending: Bool) throws {
     guard hasCounted else { return }
     hasCounted = false
-    try sql.run(
-      """
-      UPDATE mesh_zone SET digest_low = ?, digest_high = ?, live = ?,
-        ahead = max(ahead, iif(?, (SELECT coalesce(max(id), 0) FROM mesh_pending), 0)) WHERE id = ?
-      """,
-      [
-        .bits(zone.digestLow), .bits(zone.digestHigh), .integer(zone.live), .integer(besidePending ? 1 : 0),
-        .integer(zone.id),
-      ])
+    try session.zoneRows.saveDigest(zone, besidePending: besidePending)
   }
 
   private func count(_ hash: RecordHash, leaving: Bool) {

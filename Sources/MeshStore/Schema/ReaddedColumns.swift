@@ -29,13 +29,7 @@ extension Session {
     // Each schema statement adds one to the version, and these columns take two.
     let seen = try state.capture()?.schemaVersion ?? 0
     if seen > 0, catalog.schemaVersion == seen || catalog.schemaVersion == seen &+ 1 { return found }
-    let present = try sql.all(
-      """
-      SELECT mesh_table.id FROM mesh_table JOIN main.sqlite_schema s ON s.type = 'table' AND s.rowid = mesh_table.schema_row
-      WHERE tracked AND s.name = mesh_table.name COLLATE NOCASE
-      """
-    ) { $0.integer(0) }
-    for id in present {
+    for id in try tableList.inPlace() {
       guard let table = try TrackedTable.read(db, id: id), let form = try catalog.knownForm(table) else { continue }
       var search = try ReaddedColumnSearch(session: self, table: form)
       try search.run()
@@ -78,17 +72,13 @@ private struct ReaddedColumnSearch {
 
   mutating func run() throws {
     var zones: [Int64: ZoneRecords] = [:]
-    let rows = try session.sql.statement(
-      "SELECT key, zone FROM mesh_record WHERE tbl = ? AND generation & 1 AND held IS NULL ORDER BY key, zone")
-    defer { rows.reset() }
-    rows.bind([.integer(table.id)])
-    while try !candidates.isEmpty && rows.step() {
-      let (key, zone) = (rows.value(0), rows.integer(1))
+    guard !candidates.isEmpty else { return }
+    try session.recordRows.forEachShown(table.id) { key, zone in
       if zones[zone] == nil {
-        zones[zone] = try ZoneRow.read(id: zone, session.sql).map { ZoneRecords(session, zone: $0) }
+        zones[zone] = try session.zoneRows.read(id: zone).map { ZoneRecords(session, zone: $0) }
       }
-      guard let records = zones[zone] else { continue }
-      try look(at: RecordRef(table: table.id, key: key), records)
+      if let records = zones[zone] { try look(at: RecordRef(table: table.id, key: key), records) }
+      return !candidates.isEmpty
     }
   }
 
@@ -159,20 +149,13 @@ struct NotedColumns {
 
   /// Reads the notes that were written since the last call.
   mutating func readOn(_ session: Session) throws {
-    let notes = try session.sql.statement(
-      """
-      SELECT key, op, layout, word, mask, id FROM mesh_pending
-      WHERE tbl = ? AND op <> \(PendingSlice.Op.was) AND id > ? ORDER BY id
-      """)
-    defer { notes.reset() }
-    notes.bind([.integer(table.id), .integer(last)])
-    while try notes.step() {
-      last = notes.integer(5)
-      let key = table.form.canonical(notes.value(0))
-      let mask = Mask(layout: notes.integer(2), word: notes.integer(3), bits: notes.integer(4))
-      guard notes.integer(1) == PendingSlice.Op.update, mask.bits != 0 else {
+    try session.pending.forEach(of: table.id, after: last) { note in
+      last = note.id
+      let key = table.form.canonical(note.key)
+      let mask = Mask(layout: note.layout, word: note.word, bits: note.mask)
+      guard note.op == PendingSlice.Op.update, mask.bits != 0 else {
         noted[key] = .all
-        continue
+        return true
       }
       if sets[mask] == nil { sets[mask] = mask.columns(of: try session.catalog.layout(mask.layout)) }
       let columns = sets[mask] ?? []
@@ -181,6 +164,7 @@ struct NotedColumns {
       case .columns(let known) where !columns.isSubset(of: known): noted[key] = .columns(known.union(columns))
       case .columns, .all: break
       }
+      return true
     }
   }
 

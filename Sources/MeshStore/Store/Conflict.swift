@@ -41,13 +41,13 @@ extension Session {
   }
 
   func isAlive(_ ref: RecordRef, _ zone: ZoneID) throws -> Bool {
-    guard let row = try ZoneRow.read(zone, sql) else { return false }
+    guard let row = try zoneRows.read(zone) else { return false }
     return try ZoneRecords(self, zone: row).load(ref)?.isAlive ?? false
   }
 
   /// Returns a column's merged value.
   func value(_ ref: RecordRef, _ column: Int64, _ zone: ZoneID) throws -> Value {
-    guard let row = try ZoneRow.read(zone, sql) else { return .null }
+    guard let row = try zoneRows.read(zone) else { return .null }
     let records = ZoneRecords(self, zone: row)
     return try records.load(ref).map { try records.values(ref, $0)[column] ?? .null } ?? .null
   }

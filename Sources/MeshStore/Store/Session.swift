@@ -16,18 +16,18 @@ struct Session {
   func reached(_ branch: RareBranch) { sql.probe?(branch) }
 
   /// Returns whether the pending log has rows.
-  func hasPending() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_pending LIMIT 1") }
+  func hasPending() throws -> Bool { try !pending.isEmpty() }
 
   /// Returns the progress for rows that are shown outside of a flush.
   func progress() throws -> Materialiser.Progress { try hasPending() ? .besidePending : .clean }
 
-  func hasRun() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_zone WHERE run_last > 0") }
+  func hasRun() throws -> Bool { try zoneRows.hasRuns() }
 
   /// Returns whether the zone has pending rows.
   ///
   /// - Parameter filter: A filter from `pendingFilter`.
   func hasPending(_ filter: Int64) throws -> Bool {
-    try sql.exists("SELECT 1 FROM mesh_pending WHERE ?1 = 0 OR zone = ?1 LIMIT 1", [.integer(filter)])
+    try pending.has(filter)
   }
 
   /// Returns the filter for the zone's rows in the pending log. It is 0, which selects all rows, if there is no other
@@ -37,8 +37,7 @@ struct Session {
   /// Returns whether all rows in the pending log belong to the zone.
   func hasOnly(_ zone: Int64) throws -> Bool {
     let filter = try pendingFilter(zone)
-    return try filter == 0
-      || !sql.exists("SELECT 1 FROM mesh_pending WHERE zone IS NOT ? LIMIT 1", [.integer(filter)])
+    return try filter == 0 || !pending.hasOthers(than: filter)
   }
 
   /// Runs `body` with capture turned off. No commit contains the mark that turns it off, and a rollback removes the

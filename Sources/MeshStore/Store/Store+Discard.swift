@@ -67,13 +67,10 @@ extension Session {
     var isKnown = false
     for key in keys {
       let ref = RecordRef(table: table, key: catalog.table(table)?.form.canonical(key) ?? key)
-      let zones = try sql.all(
-        "SELECT zone, tbl IN (\(NameTable.untracked)) FROM mesh_record WHERE tbl = ? AND key = ?",
-        [.integer(table), ref.key]
-      ) { ($0.integer(0), isUntracked: $0.integer(1) == 1) }
+      let zones = try recordRows.zones(of: ref)
       isKnown = isKnown || !zones.isEmpty
-      let found = try zones.filter { !$0.isUntracked }.compactMap { id, _ -> (Place, HeldReason)? in
-        guard let row = try ZoneRow.read(id: id, sql), zone == nil || zone == row.zone,
+      let found = try (tableList.isUntracked(table) ? [] : zones).compactMap { id -> (Place, HeldReason)? in
+        guard let row = try zoneRows.read(id: id), zone == nil || zone == row.zone,
           let record = try ZoneRecords(self, zone: row).load(ref), record.isAlive, let reason = record.held
         else { return nil }
         return ((ref, row), reason)
@@ -99,8 +96,6 @@ extension Session {
   /// when a record has moved.
   fileprivate func noteDiscard(_ ref: RecordRef, _ zone: ZoneRow, _ reason: HeldReason, _ now: Int64) throws {
     let op = reason == .slotTaken ? PendingSlice.Op.depart : PendingSlice.Op.delete
-    try sql.run(
-      "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone) VALUES (?, 0, ?, ?, 0, 0, ?, ?)",
-      [.integer(ref.table), ref.key, .integer(op), .integer(now), .integer(zone.id)])
+    try pending.note(ref, op, wall: now, zone: zone.id)
   }
 }

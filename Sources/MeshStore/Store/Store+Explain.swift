@@ -64,15 +64,9 @@ extension Store {
       }
       let canonical = session.catalog.table(number)?.form.canonical(key) ?? key
       let ref = RecordRef(table: number, key: canonical)
-      let zones = try session.sql.all(
-        """
-        SELECT zone, held IS NULL AND generation & 1 FROM mesh_record WHERE tbl = ?1 AND key = ?2
-        UNION SELECT zone, 0 FROM mesh_held WHERE tbl = ?1 AND key = ?2 AND reason = \(HeldReason.valueTooLong.rawValue)
-          AND (tbl, key, zone) NOT IN (SELECT tbl, key, zone FROM mesh_record WHERE tbl = ?1 AND key = ?2)
-        """, [.integer(number), canonical]
-      ) { ($0.integer(0), $0.integer(1) == 1) }
+      let zones = try session.recordRows.zonesToExplain(ref)
       let found = try zones.sorted { $0.1 && !$1.1 }.compactMap { id, _ -> (RecordExplanation, Set<Stamp>)? in
-        guard let zone = try ZoneRow.read(id: id, session.sql) else { return nil }
+        guard let zone = try session.zoneRows.read(id: id) else { return nil }
         let log = LogReader(session: session, zone: id, reader: try reader(zone.zone))
         return try Explainer(records: ZoneRecords(session, zone: zone), log: log, ref: ref).explain()
       }

@@ -82,7 +82,7 @@ extension Store {
   /// Returns the time at which the oldest row of the pending log was written, by the writer's clock, in milliseconds
   /// since 1970. Returns nil if there is none. Imported rows don't count.
   public func oldestPending() throws -> Int64? {
-    try read { try $0.sql.integer("SELECT min(wall) FROM mesh_pending WHERE wall > 0") }
+    try read { try $0.pending.oldest() }
   }
 }
 
@@ -102,11 +102,7 @@ extension Session {
   /// Returns whether the table has several foreign keys, but its records joined a share when it had one.
   private func isSharedInPart(_ table: TableForm) throws -> Bool {
     try table.schema.foreignKeys.count > 1 && !table.isPrivate && catalog.zones().isRouted
-      && sql.exists(
-        """
-        SELECT 1 FROM mesh_record WHERE tbl = ? AND held IS NULL AND generation & 1
-          AND zone IN (SELECT id FROM mesh_zone WHERE root_table IS NOT NULL AND NOT stopped) LIMIT 1
-        """, [.integer(table.id)])
+      && recordRows.isShared(table.id)
   }
 }
 

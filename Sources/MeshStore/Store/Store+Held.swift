@@ -53,7 +53,7 @@ extension Store {
       let found = try places(session.held)
       var zones: [Int64: ZoneRecords] = [:]
       return try found.compactMap { zone, ref in
-        guard let row = try zones[zone]?.zone ?? ZoneRow.read(id: zone, session.sql) else { return nil }
+        guard let row = try zones[zone]?.zone ?? session.zoneRows.read(id: zone) else { return nil }
         let records = zones[zone] ?? ZoneRecords(session, zone: row)
         zones[zone] = records
         return try session.heldRecord(ref, try records.load(ref), records.zone)
@@ -76,25 +76,15 @@ extension Session {
   /// anybody to read, the reason from the time when they were withdrawn counts.
   func heldCounts() throws -> [HeldReason: Int] {
     let reasons: [HeldReason] = [.missingParent, .parentDeleted, .parentElsewhere]
-    let lacking = reasons.map { "\($0.rawValue)" }.joined(separator: ", ")
-    let live = "extra IS NOT NULL AND held IS NOT NULL AND tbl NOT IN (\(NameTable.untracked))"
-    let found = try sql.all("SELECT held, count(*) FROM mesh_record WHERE \(live) GROUP BY held") {
-      ($0.integer(0), Int($0.integer(1)))
-    }
-    var counts: [HeldReason: Int] = [:]
-    for (number, count) in found {
-      guard let reason = HeldReason(rawValue: number) else { continue }
-      counts[reason == .untracked ? .unknownTable : reason, default: 0] += count
-    }
+    let found = try recordRows.heldCounts()
+    var counts = found
+    if let untracked = counts.removeValue(forKey: .untracked) { counts[.unknownTable, default: 0] += untracked }
     counts.merge(try held.countsOfShown()) { $1 }
-    let orphans = found.filter { HeldReason(rawValue: $0.0).map(reasons.contains) ?? false }.reduce(0) { $0 + $1.1 }
+    let orphans = reasons.reduce(0) { $0 + (found[$1] ?? 0) }
     guard orphans > 0, orphans <= Self.orphansLookedAt else { return counts }
     for reason in reasons { counts[reason] = nil }
-    let refs = try sql.all(
-      "SELECT zone, tbl, key FROM mesh_record WHERE \(live) AND held IN (\(lacking))"
-    ) { (zone: $0.integer(0), ref: RecordRef(table: $0.integer(1), key: $0.value(2))) }
-    for (zone, ref) in refs {
-      guard let row = try ZoneRow.read(id: zone, sql) else { continue }
+    for (zone, ref) in try recordRows.held(for: reasons) {
+      guard let row = try zoneRows.read(id: zone) else { continue }
       let held = try heldRecord(ref, ZoneRecords(self, zone: row).load(ref), row)
       if let reason = held?.reason { counts[reason, default: 0] += 1 }
     }
@@ -106,7 +96,7 @@ extension Session {
 
   /// Returns the held record, or nil if nothing holds the record and its row is sent.
   func heldRecord(_ ref: RecordRef, _ record: StoredRecord?, _ zone: ZoneRow) throws -> HeldRecord? {
-    if try names.isUntracked(ref.table) { return nil }
+    if try tableList.isUntracked(ref.table) { return nil }
     let noted = try held.note(of: ref, in: zone.id)
     guard var reason = record?.held ?? noted?.reason,
       record?.held != nil || reason == .valueTooLong || reason.isShown && record?.isShown == true
@@ -181,7 +171,7 @@ extension Session {
   }
 
   func awaited(_ ref: RecordRef, besides zone: ZoneRow) throws -> HeldRecord.Awaited {
-    let other = try occupant(ref, besides: zone.id).flatMap { try ZoneRow.read(id: $0, sql) }
+    let other = try occupant(ref, besides: zone.id).flatMap { try zoneRows.read(id: $0) }
     return HeldRecord.Awaited(table: try catalog.tableName(ref.table), key: ref.key, zone: other?.zone)
   }
 }

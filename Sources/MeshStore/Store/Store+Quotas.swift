@@ -18,13 +18,7 @@ extension Store {
   public func quotas() throws -> StoreQuotas {
     try read { session in
       var quotas = StoreQuotas()
-      let named = try session.sql.all(
-        """
-        SELECT mesh_zone.zone, author, count(*) FROM mesh_named JOIN mesh_zone ON mesh_zone.id = mesh_named.zone
-        GROUP BY mesh_named.zone, author
-        """
-      ) { (ZoneID($0.bytes(0)), $0.integer(1), Int($0.integer(2))) }
-      for case (let zone?, let author, let count) in named {
+      for case (let zone?, let author, let count) in try session.names.namedCounts() {
         quotas.names[zone, default: [:]][try session.catalog.author(author)] = count
       }
       quotas.waiting = try session.catalog.heads.waiting()

@@ -11,7 +11,7 @@ extension Store {
 
   public func receipts(_ zone: ZoneID) throws -> [Receipt] {
     try read { session in
-      guard let row = try ZoneRow.read(zone, session.sql) else { return [] }
+      guard let row = try session.zoneRows.read(zone) else { return [] }
       return try session.receipts.list(row.id).reversed().map { receipt in
         let named = try receipt.values.map { values in
           Dictionary(try values.map { (try session.catalog.column($0.key).name, $0.value) }, uniquingKeysWith: { $1 })
@@ -32,7 +32,7 @@ extension Store {
   /// - Returns: The number of written receipts, and the records that block others.
   public func restoreReceipts(_ zone: ZoneID) throws -> (written: Int, inTheWay: Set<RecordName>) {
     try write { session in
-      guard let row = try ZoneRow.read(zone, session.sql) else { return (0, []) }
+      guard let row = try session.zoneRows.read(zone) else { return (0, []) }
       var restored = 0
       var inTheWay: Set<RecordName> = []
       for receipt in try session.receipts.list(row.id) {
@@ -51,7 +51,7 @@ extension Store {
   /// Deletes a zone's receipts and their change sets. Returns the number of receipts.
   public func discardReceipts(_ zone: ZoneID) throws -> Int {
     try write { session in
-      guard let row = try ZoneRow.read(zone, session.sql) else { return 0 }
+      guard let row = try session.zoneRows.read(zone) else { return 0 }
       try session.log.removeReverted(in: row.id)
       return try session.receipts.removeAll(of: row.id)
     }
@@ -120,13 +120,9 @@ extension Session {
       if !chosen.isEmpty { try sql.run(table.update(chosen), fields + [ref.key]) }
     } else {
       let key = table.keyColumn.flatMap { values[table.columns[$0].id] } ?? ref.key
-      let last = try sql.integer("SELECT max(id) FROM mesh_pending") ?? 0
+      let last = try pending.last()
       try sql.run(table.upsert(chosen), [key] + fields)
-      try sql.run(
-        """
-        UPDATE mesh_pending SET word = \(PendingSlice.restored)
-        WHERE id = (SELECT min(id) FROM mesh_pending WHERE id > ? AND tbl = ? AND op = \(PendingSlice.Op.insert))
-        """, [.integer(last), .integer(table.id)])
+      try pending.markRestored(table.id, after: last)
     }
   }
 }

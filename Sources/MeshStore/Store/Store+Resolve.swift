@@ -108,11 +108,8 @@ private struct Resolver {
     var isKnown = false
     for key in resolution.keys where found.isEmpty {
       let ref = RecordRef(table: table.id, key: table.form.canonical(key))
-      let zones = try session.sql.all(
-        "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ?", [.integer(ref.table), ref.key]
-      ) { $0.integer(0) }
-      for id in zones {
-        guard let zone = try ZoneRow.read(id: id, session.sql) else { continue }
+      for id in try session.recordRows.zones(of: ref) {
+        guard let zone = try session.zoneRows.read(id: id) else { continue }
         let records = ZoneRecords(session, zone: zone)
         guard resolution.zone == nil || resolution.zone == zone.zone, let record = try records.load(ref) else {
           continue
@@ -143,15 +140,13 @@ private struct Resolver {
   }
 
   mutating func run(_ refused: [RecordRef: String], now: Int64) throws -> ResolvedRecord {
-    let isWritten = try session.sql.exists(
-      "SELECT 1 FROM mesh_pending WHERE tbl = ? AND key = ? LIMIT 1", [.integer(ref.table), ref.key])
-    guard !isWritten else { throw ResolveError.written }
+    guard try !session.pending.has(ref) else { throw ResolveError.written }
     let materialiser = try Materialiser(records, session.progress(), refused: refused)
     let state = try records.state(ref, record)
     try materialiser.requireNoticed(ref, record, state)
     try materialiser.place(ref, state, replacing: record, changed: [], choosing: chosen)
     try materialiser.settle()
-    try records.zone.save(session.sql)
+    try session.zoneRows.save(records.zone)
     guard let settled = try records.load(ref), settled.isShown else {
       throw ResolveError.held(try records.load(ref)?.held ?? .constraint)
     }
@@ -168,12 +163,8 @@ private struct Resolver {
     let places = try session.catalog.layout(layout).enumerated().filter { chosen[$0.element] != nil }.map(\.offset)
     for (word, places) in Dictionary(grouping: places, by: { $0 / Layout.wordSize }) {
       let mask = places.reduce(Int64(0)) { $0 | 1 << Int64($1 % Layout.wordSize) }
-      try session.sql.run(
-        "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        [
-          .integer(table.id), .integer(layout), ref.key, .integer(PendingSlice.Op.update), .integer(Int64(word)),
-          .integer(mask), .integer(now),
-        ])
+      try session.pending.note(
+        ref, PendingSlice.Op.update, layout: layout, word: Int64(word), mask: mask, wall: now)
     }
   }
 }

@@ -77,7 +77,7 @@ extension Session {
       }
       return try plan(ref, place, numbers, reader)
     case .conflict(let id):
-      guard let found = try conflicts.find(id), let zone = try ZoneRow.read(id: found.zone, sql) else {
+      guard let found = try conflicts.find(id), let zone = try zoneRows.read(id: found.zone) else {
         throw RestoreError.unknownConflict(id)
       }
       let place = try placeToRestore(found.ref) ?? ZoneRecords(self, zone: zone)
@@ -151,10 +151,9 @@ extension Session {
 
   /// Returns the zone that shows the record, or else the zone in which it was deleted last.
   func placeToRestore(_ ref: RecordRef) throws -> ZoneRecords? {
-    let zones = try sql.all(
-      "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ?", [.integer(ref.table), ref.key]
-    ) { $0.integer(0) }
-    let places = try zones.compactMap { try ZoneRow.read(id: $0, sql).map { ZoneRecords(self, zone: $0) } }
+    let places = try recordRows.zones(of: ref).compactMap {
+      try zoneRows.read(id: $0).map { ZoneRecords(self, zone: $0) }
+    }
     let found = try places.compactMap { place in try place.load(ref).map { (place, $0) } }
     if let shown = found.first(where: { $0.1.isShown }) ?? found.first(where: { $0.1.isAlive }) { return shown.0 }
     return found.max { $0.1.stamps.latest < $1.1.stamps.latest }?.0
@@ -197,16 +196,12 @@ extension Session {
   fileprivate func descendants(
     of root: RestorePlan, _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> [RestorePlan] {
-    guard let zone = try ZoneRow.read(id: root.zone, sql) else { return [] }
+    guard let zone = try zoneRows.read(id: root.zone) else { return [] }
     let records = ZoneRecords(self, zone: zone)
     guard let deleted = try records.load(root.ref), !deleted.isAlive else { return [] }
     var generations: [RecordRef: UInt64] = [:]
     for table in closure(of: root.ref.table) {
-      let keys = try sql.all(
-        "SELECT key FROM mesh_record WHERE tbl = ? AND zone = ? AND NOT generation & 1",
-        [.integer(table.id), .integer(zone.id)]
-      ) { RecordRef(table: table.id, key: $0.value(0)) }
-      for ref in keys where ref != root.ref {
+      for ref in try recordRows.deleted(of: table.id, in: zone.id) where ref != root.ref {
         guard let record = try records.load(ref), record.stamps.latest >= deleted.stamps.latest else { continue }
         generations[ref] = record.generation
       }
@@ -246,7 +241,7 @@ extension Session {
 
   fileprivate func carryOut(_ plan: RestorePlan) throws -> RestoredRecord {
     let name = try catalog.tableName(plan.ref.table)
-    guard let table = catalog.table(plan.ref.table), let zone = try ZoneRow.read(id: plan.zone, sql) else {
+    guard let table = catalog.table(plan.ref.table), let zone = try zoneRows.read(id: plan.zone) else {
       throw RestoreError.held(.unknownTable)
     }
     // There is no record if a cutoff reverted its birth.

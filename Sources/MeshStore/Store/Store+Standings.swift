@@ -7,20 +7,7 @@ extension Store {
     guard try read({ try $0.standings() }) != Set(standings) else { return }
     try write { session in
       let before = try session.catalog.zones()
-      try session.sql.run("UPDATE mesh_zone SET role = NULL, root_table = NULL, root_key = NULL, owner = NULL")
-      for standing in standings {
-        try session.sql.run(
-          """
-          UPDATE mesh_zone SET role = ?1, root_table = ?, root_key = ?, stopped = ?4, root_gone = iif(?4, 0, root_gone),
-            keep_copy = keep_copy AND ?1 = \(ZoneStanding.Role.ended.rawValue), owner = ?6 WHERE id = ?5
-          """,
-          [
-            .integer(standing.role.rawValue), standing.root.map { .text($0.table) } ?? .null,
-            standing.root?.key ?? .null, .integer(standing.isStopped ? 1 : 0),
-            .integer(try ZoneRow.obtain(standing.zone, session.sql).id),
-            standing.owner.map { .blob($0.bytes) } ?? .null,
-          ])
-      }
+      try session.zoneRows.replace(standings)
       session.catalog.forgetZones()
       try session.forgetPolicies()
       let after = try session.catalog.zones()
@@ -29,13 +16,13 @@ extension Store {
       for entry in after.entries.values.sorted(by: { $0.id < $1.id }) where entry.role == .owned {
         let wasOpen = before.entries[entry.id]?.isOpen ?? false
         if let root = entry.root, entry.isOpen != wasOpen { try session.look(at: root) }
-        if !entry.isOpen { try session.lookAtHeld(entry.id) }
+        if !entry.isOpen { try session.pending.lookAtHeld(in: entry.id) }
       }
       // Rows that had no place in a share that took no writes may have one now.
       let isOpened = after.entries.values.contains {
         $0.mayWrite && before.entries[$0.id].map { !$0.mayWrite } ?? false
       }
-      if isOpened, let own = after.privateZone { try session.lookAtHeld(own) }
+      if isOpened, let own = after.privateZone { try session.pending.lookAtHeld(in: own) }
       try session.updatePermissions()
     }
   }
@@ -46,7 +33,7 @@ extension Store {
 
   public func citations(_ zone: ZoneID) throws -> [Author: ControlID] {
     try read { session in
-      guard let row = try ZoneRow.read(zone, session.sql) else { return [:] }
+      guard let row = try session.zoneRows.read(zone) else { return [:] }
       var citations: [Author: ControlID] = [:]
       for head in try session.catalog.heads.all(row.id) {
         if let citation = head.citation { citations[try session.catalog.author(head.author)] = citation }
@@ -93,23 +80,14 @@ extension Session {
 
   /// Returns the zone whose record the row shows.
   func occupant(_ ref: RecordRef, besides zone: Int64 = 0) throws -> Int64? {
-    try sql.integer(
-      "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND zone <> ? AND held IS NULL AND generation & 1",
-      [.integer(ref.table), ref.key, .integer(zone)])
+    try recordRows.zone(showing: ref, besides: zone)
   }
 
   /// Returns the zone whose record the row shows. If the table was not synchronized for a while, returns the zone whose
   /// record it showed before.
   func place(of ref: RecordRef) throws -> Int64? {
     if let shown = try occupant(ref) { return shown }
-    let zones = try catalog.zones()
-    return try sql.all(
-      "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND held IN (?, ?) AND generation & 1",
-      [
-        .integer(ref.table), ref.key, .integer(HeldReason.unknownTable.rawValue),
-        .integer(HeldReason.untracked.rawValue),
-      ]
-    ) { $0.integer(0) }.min(by: zones.precedes)
+    return try recordRows.zones(of: ref, .untracked).min(by: catalog.zones().precedes)
   }
 
   /// Requests a check of the zone to which a record belongs now.
@@ -119,17 +97,6 @@ extension Session {
   }
 
   func look(at ref: RecordRef) throws {
-    try sql.run(
-      "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall) VALUES (?, 0, ?, \(PendingSlice.Op.look), 0, 0, 0)",
-      [.integer(ref.table), ref.key])
-  }
-
-  fileprivate func lookAtHeld(_ zone: Int64) throws {
-    try sql.run(
-      """
-      INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall)
-      SELECT tbl, 0, key, \(PendingSlice.Op.look), 0, 0, 0 FROM mesh_record
-      WHERE zone = ? AND extra IS NOT NULL AND held IS NOT NULL
-      """, [.integer(zone)])
+    try pending.note(ref, PendingSlice.Op.look)
   }
 }

@@ -19,17 +19,14 @@ extension Store {
 
   public func status() throws -> Status {
     try read { session in
-      let sql = session.sql
-      let zones = try sql.all("SELECT zone, live FROM mesh_zone") { (ZoneID($0.bytes(0)), Int($0.integer(1))) }
       let counts = try session.heldCounts()
       var malformed: [Author: String] = [:]
       for (author, reason) in try session.catalog.heads.malformed() {
         malformed[try session.catalog.author(author)] = reason
       }
       return Status(
-        pending: Int(try sql.integer("SELECT count(*) FROM mesh_pending") ?? 0), held: counts,
-        records: Dictionary(
-          zones.compactMap { zone, live in zone.map { ($0, live) } }, uniquingKeysWith: { first, _ in first }),
+        pending: try session.pending.count(), held: counts,
+        records: try session.zoneRows.liveCounts(),
         conflicts: try session.conflicts.count(), malformed: malformed)
     }
   }

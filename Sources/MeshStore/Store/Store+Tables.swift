@@ -71,19 +71,13 @@ extension Store {
   /// Moves a slice of the table's merged values to the tables of mesh. Returns false if none is left.
   private func keepValues(_ table: Int64) throws -> Bool {
     try write { session in
-      let rows = try session.sql.all(
-        """
-        SELECT mesh_record.key, mesh_zone.zone FROM mesh_record JOIN mesh_zone ON mesh_zone.id = mesh_record.zone
-        WHERE tbl = ? AND held IS NULL AND generation & 1 LIMIT \(Choices.slice)
-        """, [.integer(table)]
-      ) { ($0.value(0), ZoneID($0.bytes(1))) }
-      for (key, zone) in rows {
-        guard let zone else { continue }
-        let records = ZoneRecords(session, zone: try ZoneRow.obtain(zone, session.sql))
-        let ref = RecordRef(table: table, key: key)
+      let rows = try session.recordRows.some(of: table, onlyShown: true, limit: Choices.slice)
+      for (zone, ref) in rows {
+        guard let zone = try session.zoneRows.read(id: zone) else { continue }
+        let records = ZoneRecords(session, zone: zone)
         guard let old = try records.load(ref) else { continue }
         let form = session.catalog.table(table)
-        let row = try form.flatMap { form in try records.row(form, key).map { records.named($0, old, form) } }
+        let row = try form.flatMap { form in try records.row(form, ref.key).map { records.named($0, old, form) } }
         var kept = old
         kept.extra = try records.values(ref, old)
         kept.held = .untracked
@@ -165,7 +159,7 @@ extension Store {
         !$0.isPrivate && isPrivate.contains($0.name.folded)
       }
       for table in tables {
-        try session.sql.run("UPDATE mesh_table SET private = 1 WHERE id = ?", [.integer(table.id)])
+        try session.tableList.setPrivate(table.id)
       }
       if !tables.isEmpty { session.catalog.forget() }
       // A column that only this device had may now be on other devices.
@@ -263,7 +257,7 @@ extension Store {
     let keyed = descriptions.contains { $0.columns[$0.key].declaredType.asciiLowercased == "integer" }
     let adoption = try write { session in
       var (adoption, room) = (Adoption(), StoreLimits.columnsTogether)
-      let descriptions = try descriptions.filter { try !session.isFormerName($0.name) }
+      let descriptions = try descriptions.filter { try !session.tableList.isFormerName($0.name) }
       for description in descriptions {
         adoption.leftOut += try session.adopt(description, &room, trusts).map { $0.text(table: description.name) }
       }
@@ -333,9 +327,7 @@ extension Session {
     // The fate of the other tables must be noted.
     _ = try noteSchema(readded)
     let before = Set(try TrackedTable.all(db).map(\.id))
-    let known = Dictionary(
-      try sql.all(Self.knownTables) { ($0.integer(0), $0.integer(1) == 1 ? TableSlice.again : TableSlice.anew) },
-      uniquingKeysWith: { first, _ in first })
+    let known = try tableList.known().mapValues { $0 ? TableSlice.again : TableSlice.anew }
     let installed = try Capture.install(db, tables: tables, private: privateTables, integerKeys: integerKeys)
     for table in installed where !before.contains(table.id) {
       try requireNoRoot(in: table)
@@ -349,12 +341,6 @@ extension Session {
     try work.requestShow()
     return installed
   }
-
-  /// The SQL for tables that were synchronized before, and whether each is the same table as then.
-  private static let knownTables = """
-    SELECT id, schema_row IS (SELECT rowid FROM main.sqlite_schema s WHERE s.type = 'table' AND s.name = mesh_table.name COLLATE NOCASE)
-    FROM mesh_table WHERE layout IS NOT NULL
-    """
 
   fileprivate func summary(_ table: TrackedTable) throws -> Store.TableSummary {
     var rows: Int64 = 0
@@ -380,7 +366,7 @@ extension Session {
   ) throws -> Store.MissingSchema? {
     let here = try TableSchema.read(db, description.name)
     let lacking = try lacking(description, here)
-    guard try !isFormerName(description.name),
+    guard try !tableList.isFormerName(description.name),
       try !lacking.isEmpty || TrackedTable.read(db, name: description.name) == nil
     else { return nil }
     var missing = Store.MissingSchema(
@@ -478,14 +464,8 @@ extension Session {
     of table: TableForm
   ) throws -> [(record: (columns: [(column: Int64, stamp: LocalStamp)], extra: [Int64: Value]), values: [Int64: Value])]
   {
-    try sql.all(
-      """
-      SELECT zone, key FROM mesh_record WHERE tbl = ? AND generation & 1 AND held IS NULL
-      LIMIT \(StoreLimits.recordsThatTell)
-      """, [.integer(table.id)]
-    ) { (zone: $0.integer(0), ref: RecordRef(table: table.id, key: $0.value(1))) }
-    .compactMap { zone, ref in
-      guard let zone = try ZoneRow.read(id: zone, sql) else { return nil }
+    try recordRows.some(of: table.id, onlyShown: true, limit: StoreLimits.recordsThatTell).compactMap { zone, ref in
+      guard let zone = try zoneRows.read(id: zone) else { return nil }
       let records = ZoneRecords(self, zone: zone)
       guard let record = try records.load(ref), !record.extra.isEmpty else { return nil }
       return ((try records.columns(record.stamps), record.extra), try records.values(ref, record))

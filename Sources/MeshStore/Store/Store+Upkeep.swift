@@ -44,21 +44,13 @@ extension Store {
     }
   }
 
-  /// Finds a table that is here and not captured because its key doesn't fit.
-  private static let uncaptured = """
-    SELECT 1 FROM mesh_table JOIN main.sqlite_schema s ON s.type = 'table' AND s.name = mesh_table.name COLLATE NOCASE
-    WHERE tracked AND layout IS NOT NULL AND schema_row IS NULL
-    """
-
   public func unsent(_ zone: ZoneID) throws -> Unsent {
     try read { session in
       if try session.dueUpkeep() != nil { return .pending }
-      let row = try ZoneRow.read(zone, session.sql)?.id ?? 0
+      let row = try session.zoneRows.read(zone)?.id ?? 0
       // Rows that are not routed yet may belong to the zone.
-      let isPending = try session.sql.exists(
-        "SELECT 1 FROM mesh_pending WHERE zone IS NULL OR zone = ? LIMIT 1", [.integer(row)])
-      if isPending { return .pending }
-      return try session.held.has(.valueTooLong, in: row) || session.sql.exists(Self.uncaptured, [])
+      if try session.pending.mayHave(row) { return .pending }
+      return try session.held.has(.valueTooLong, in: row) || session.tableList.hasUncaptured()
         ? .unsendable : .nothing
     }
   }
@@ -112,7 +104,7 @@ extension Session {
 
   /// Returns whether more notes are waiting than one flush reads. Further notes would only take up space.
   fileprivate func hasLongPending() throws -> Bool {
-    try sql.exists("SELECT 1 FROM mesh_pending LIMIT 1 OFFSET \(StoreLimits.pendingRows)")
+    try pending.hasMore(than: StoreLimits.pendingRows)
   }
 
   fileprivate func tracked(_ name: String) throws -> TrackedTable {
@@ -148,7 +140,7 @@ extension Session {
       }
       guard finding.needsRescan else { continue }
       // The table has its former name again, and the rows that it had.
-      if try finding.reasons.contains(.returned) && hasBases(finding.table) {
+      if try finding.reasons.contains(.returned) && recordRows.hasUntracked(finding.table) {
         try work.request(.takeIn, finding.table, layout: TableSlice.anew)
         continue
       }
@@ -171,12 +163,6 @@ extension Session {
       try catalog.layout(layout).filter { finding.readded[$0] == nil }, of: finding.table)
   }
 
-  private func hasBases(_ table: Int64) throws -> Bool {
-    try sql.exists(
-      "SELECT 1 FROM mesh_record WHERE tbl = ? AND held = ? LIMIT 1",
-      [.integer(table), .integer(HeldReason.untracked.rawValue)])
-  }
-
   /// Notes the values that programs wrote to columns unknown to the triggers, which noted only the rows. Values that a
   /// migration filled in are older than every edit. But if a statement then wrote one row alone, that row was edited.
   private func noteTouches(_ finding: CaptureFinding, before: Int64) throws {
@@ -185,16 +171,7 @@ extension Session {
     let places = finding.newColumns.compactMap(columns.firstIndex(of:))
     for (word, places) in Dictionary(grouping: places, by: { $0 / Layout.wordSize }) {
       let mask = places.reduce(Int64(0)) { $0 | 1 << Int64($1 % Layout.wordSize) }
-      try sql.run(
-        """
-        WITH touch AS (
-          SELECT id, key, wall FROM mesh_pending WHERE tbl = ?1 AND layout = ?2 AND op = \(PendingSlice.Op.update)
-            AND id >= (SELECT min(id) FROM mesh_pending WHERE tbl = ?1 AND layout = ?2 AND op = \(PendingSlice.Op.update) AND mask = 0))
-        INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall)
-        SELECT ?1, ?3, key, \(PendingSlice.Op.update), ?4, ?5, max(wall) FROM touch GROUP BY key
-        HAVING count(DISTINCT wall) > 1 AND max(wall) IN (SELECT wall FROM touch GROUP BY wall HAVING count(*) = 1)
-        """,
-        [.integer(finding.table), .integer(before), .integer(layout), .integer(Int64(word)), .integer(mask)])
+      try pending.noteTouches(of: finding.table, before: before, layout: layout, word: word, mask: mask)
     }
   }
 
@@ -209,12 +186,8 @@ extension Session {
       renamed.insert(successor)
     }
     for column in renamed.sorted() {
-      try sql.run(
-        "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall) VALUES (?, ?, ?, ?, 0, 1, ?)",
-        [
-          .integer(ref.table), .integer(try catalog.layoutNumber([column], of: ref.table)), ref.key,
-          .integer(PendingSlice.Op.update), .integer(PendingSlice.renamed),
-        ])
+      let layout = try catalog.layoutNumber([column], of: ref.table)
+      try pending.note(ref, PendingSlice.Op.update, layout: layout, mask: 1, wall: PendingSlice.renamed)
     }
   }
 
@@ -245,17 +218,9 @@ extension Session {
   /// Deletes notes of rows that were written and not flushed when their table was dropped. The rows are gone with it.
   /// Rows that were deleted before stay deleted, unless they were written again.
   private func forgetLostWrites(_ finding: CaptureFinding) throws {
-    var isLost = "true"
-    if !finding.isGone, let schema = try TableSchema.read(db, finding.name), let key = schema.keyColumn {
-      isLost =
-        "NOT EXISTS (SELECT 1 FROM main.\(schema.name.quotedName) AS t WHERE t.\(key.name.quotedName) = mesh_pending.key)"
-    }
-    try sql.run(
-      """
-      DELETE FROM mesh_pending WHERE tbl = ?1 AND \(isLost) AND (op <> \(PendingSlice.Op.delete) OR key IN (
-        SELECT key FROM mesh_pending WHERE tbl = ?1 GROUP BY key
-        HAVING max(iif(op = \(PendingSlice.Op.insert), id, 0)) > max(iif(op = \(PendingSlice.Op.delete), id, 0))))
-      """, [.integer(finding.table)])
+    let schema = finding.isGone ? nil : try TableSchema.read(db, finding.name)
+    try pending.removeLost(
+      finding.table, here: schema.flatMap { schema in schema.keyColumn.map { (schema.name, $0.name) } })
     try run.endAll()
   }
 }

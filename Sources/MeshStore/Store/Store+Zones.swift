@@ -9,7 +9,7 @@ extension Store {
 
   public func insertControlRecords(_ records: [(id: ControlID, bytes: [UInt8])], zone: ZoneID) throws {
     try write { session in
-      let row = try ZoneRow.obtain(zone, session.sql)
+      let row = try session.zoneRows.obtain(zone)
       for record in records { try session.control.insert(record.id, record.bytes, zone: row.id) }
     }
   }
@@ -34,13 +34,13 @@ extension Store {
 
   public func instance(_ zone: ZoneID) throws -> InstanceID? {
     try read { session in
-      try ZoneRow.read(zone, session.sql)?.instance
+      try session.zoneRows.read(zone)?.instance
     }
   }
 
   public func beginInstance(_ instance: InstanceID, zone: ZoneID) throws {
     try write { session in
-      var row = try ZoneRow.obtain(zone, session.sql)
+      var row = try session.zoneRows.obtain(zone)
       row.instance = instance
       // A unit that the earlier instance left unfinished is never continued; its rows are still pending.
       row.flushPart = 0
@@ -48,13 +48,13 @@ extension Store {
       row.flushValues = 0
       row.runLast = 0
       row.runRows = 0
-      try row.save(session.sql)
+      try session.zoneRows.save(row)
     }
   }
 
   public func digest(_ zone: ZoneID) throws -> ZoneDigest {
     try read { session in
-      guard let row = try ZoneRow.read(zone, session.sql) else {
+      guard let row = try session.zoneRows.read(zone) else {
         return ZoneDigest(records: 0, hash: RecordHash(low: 0, high: 0).bytes)
       }
       return ZoneDigest(
@@ -78,7 +78,7 @@ extension Store {
 extension Session {
   func save(_ acknowledgements: [ZoneID: [DeviceID: ControlTable.Acknowledgement]]) throws {
     for (zone, devices) in acknowledgements {
-      guard let row = try ZoneRow.read(zone, sql) else { continue }
+      guard let row = try zoneRows.read(zone) else { continue }
       for (device, acknowledgement) in devices { try control.save(acknowledgement, of: device, zone: row.id) }
     }
   }

@@ -111,15 +111,9 @@ struct TableSlice {
   /// Returns notes of records whose row was in the table when it stopped being synchronized, and is missing now. If the
   /// table was recreated, the rows were deleted only if most rows are there.
   private static func deletedMeanwhile(_ session: Session, _ table: TableForm, isSame: Bool) throws -> [Note] {
-    let shown = "FROM mesh_record WHERE tbl = ? AND held = \(HeldReason.untracked.rawValue)"
-    let missing = try session.sql.all(
-      """
-      SELECT key \(shown) AND NOT EXISTS (
-        SELECT 1 FROM main.\(table.schema.name.quotedName) AS t WHERE t.\(table.keyName.quotedName) = mesh_record.key)
-      """, [.integer(table.id)]
-    ) { Note(key: $0.value(0), op: PendingSlice.Op.delete) }
-    let all = try session.sql.integer("SELECT count(*) \(shown)", [.integer(table.id)]) ?? 0
-    return isSame || missing.count * 2 <= all ? missing : []
+    let missing = try session.recordRows.keysWithoutRow(.untracked, of: table)
+    guard try isSame || missing.count * 2 <= session.recordRows.count(.untracked, of: table.id) else { return [] }
+    return missing.map { Note(key: $0, op: PendingSlice.Op.delete) }
   }
 
   private init(table: Int64, after: Value) {
@@ -137,9 +131,8 @@ struct TableSlice {
 
   /// Writes the notes. Returns false, and does nothing, if the table's task was restarted or changed meanwhile.
   func note(_ session: Session, now: Int64) throws -> Bool {
-    let sql = session.sql
     guard try session.work.isImporting(table, after: after) && session.isCurrent() else { return false }
-    try insertNotes(sql, now: now)
+    try insertNotes(session.pending, now: now)
     if let last {
       try session.work.advanceImport(table, to: last, by: read)
     } else {
@@ -150,14 +143,11 @@ struct TableSlice {
 
   var isEmpty: Bool { notes.isEmpty }
 
-  func insertNotes(_ sql: Connection, now: Int64) throws {
+  func insertNotes(_ pending: PendingTable, now: Int64) throws {
     for note in notes {
-      try sql.run(
-        "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        [
-          .integer(table), .integer(note.layout), note.key, .integer(note.op), .integer(Int64(note.word)),
-          .integer(note.mask), .integer(note.wall ?? now),
-        ])
+      try pending.note(
+        RecordRef(table: table, key: note.key), note.op, layout: note.layout, word: Int64(note.word), mask: note.mask,
+        wall: note.wall ?? now)
     }
   }
 }
@@ -180,8 +170,7 @@ extension TableSlice {
       self.merged = merged
       self.before = Set(before)
       layout = try TrackedTable.read(session.db, id: table.id)?.layout ?? 0
-      zones = try session.sql.all("SELECT zone FROM mesh_zone ORDER BY id") { ZoneID($0.bytes(0)) }
-        .compactMap { try $0.flatMap { try ZoneRow.read($0, session.sql) } }.map { ZoneRecords(session, zone: $0) }
+      zones = try session.zoneRows.all().compactMap(session.zoneRows.read).map { ZoneRecords(session, zone: $0) }
     }
 
     /// Returns the notes that a trigger would have made of the row.
@@ -248,9 +237,9 @@ extension TableSlice {
         !before.isEmpty && !before.contains(table.columns[$0].id) && table.origins[table.columns[$0].id] != nil
       }
       guard !renamed.isEmpty else { return [] }
-      return try session.sql.all(
-        "SELECT key FROM mesh_record WHERE tbl = ? AND generation & 1 AND held IS NOT NULL", [.integer(table.id)]
-      ) { $0.value(0) }.flatMap { updates($0, renamed, wall: PendingSlice.renamed) }
+      return try session.recordRows.keys(.held, of: table.id).flatMap {
+        updates($0, renamed, wall: PendingSlice.renamed)
+      }
     }
 
     private func hasDanglingReference(_ row: [Value]) throws -> Bool {
@@ -283,19 +272,14 @@ extension TableSlice {
     func deleted(_ task: Task, isExchanged: Bool) throws -> [Note] {
       if task == .compareReturned { return [] }
       // Records of a table that was recreated are held until it is filled.
-      let shown = task == .compareRecreated ? "ifnull(held, 3) = \(HeldReason.unknownTable.rawValue)" : "held IS NULL"
-      let missing = try session.sql.all(
-        """
-        SELECT key FROM mesh_record WHERE tbl = ? AND generation & 1 AND \(shown) AND NOT EXISTS (
-          SELECT 1 FROM main.\(table.schema.name.quotedName) AS t WHERE t.\(table.keyName.quotedName) = mesh_record.key)
-        """, [.integer(table.id)]
-      ) { Note(key: $0.value(0), op: PendingSlice.Op.delete) }
-      if task == .compareRecreated, !isExchanged {
-        let all = try session.sql.integer(
-          "SELECT count(*) FROM mesh_record WHERE tbl = ? AND generation & 1 AND \(shown)", [.integer(table.id)])
-        if missing.count * 2 > all ?? 0 { return [] }
+      let side = task == .compareRecreated ? RecordTable.Side.shownBefore : .shown
+      let missing = try session.recordRows.keysWithoutRow(side, of: table)
+      if task == .compareRecreated, !isExchanged,
+        try missing.count * 2 > session.recordRows.count(side, of: table.id)
+      {
+        return []
       }
-      return missing
+      return missing.map { Note(key: $0, op: PendingSlice.Op.delete) }
     }
   }
 }

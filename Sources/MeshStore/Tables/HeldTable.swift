@@ -60,7 +60,7 @@ struct HeldTable {
   func count(_ reason: HeldReason) throws -> Int {
     Int(
       try sql.integer(
-        "SELECT count(*) FROM mesh_held WHERE reason = ? AND tbl NOT IN (\(NameTable.untracked))",
+        "SELECT count(*) FROM mesh_held WHERE reason = ? AND tbl NOT IN (\(TableList.untracked))",
         [.integer(reason.rawValue)]) ?? 0)
   }
 
@@ -69,7 +69,7 @@ struct HeldTable {
     let counts = try sql.all(
       """
       SELECT reason, count(*) FROM mesh_held
-      WHERE reason IN (\(Self.shownReasons)) AND tbl NOT IN (\(NameTable.untracked)) GROUP BY reason
+      WHERE reason IN (\(Self.shownReasons)) AND tbl NOT IN (\(TableList.untracked)) GROUP BY reason
       """
     ) { row in HeldReason(rawValue: row.integer(0)).map { ($0, Int(row.integer(1))) } }
     return Dictionary(counts.compactMap(\.self), uniquingKeysWith: +)
@@ -80,7 +80,7 @@ struct HeldTable {
     try sql.all(
       """
       SELECT r.zone, r.tbl, r.key FROM mesh_record r
-      WHERE r.extra IS NOT NULL AND r.held IS NOT NULL AND r.tbl NOT IN (\(NameTable.untracked))
+      WHERE r.extra IS NOT NULL AND r.held IS NOT NULL AND r.tbl NOT IN (\(TableList.untracked))
       UNION ALL SELECT zone, tbl, key FROM mesh_held WHERE reason IN (\(Self.shownReasons)) LIMIT ?
       """, [.count(limit)]
     ) { ($0.integer(0), $0.ref(1)) }

@@ -11,10 +11,14 @@ extension Session {
   var held: HeldTable { HeldTable(sql: sql) }
   var log: LogTable { LogTable(sql: sql) }
   var names: NameTable { NameTable(sql: sql) }
+  var pending: PendingTable { PendingTable(sql: sql) }
   var policies: PolicyTable { PolicyTable(sql: sql) }
+  var recordRows: RecordTable { RecordTable(sql: sql) }
   var receipts: ReceiptTable { ReceiptTable(sql: sql) }
   var state: StateTable { StateTable(sql: sql) }
+  var tableList: TableList { TableList(sql: sql) }
   var work: WorkTable { WorkTable(sql: sql) }
+  var zoneRows: ZoneTable { ZoneTable(sql: sql) }
 }
 
 extension RecordRef {

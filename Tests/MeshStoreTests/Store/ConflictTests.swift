@@ -91,7 +91,7 @@ import Testing
     /// Notes conflicts, each caused by the account that `cause` returns for its number.
     func note(_ count: Int64, _ cause: @escaping (Int64) -> UInt8) throws {
       try peer.store.write { session in
-        let records = ZoneRecords(session, zone: try ZoneRow.obtain(Peer.zone, session.sql))
+        let records = ZoneRecords(session, zone: try session.zoneRows.obtain(Peer.zone))
         let table = try session.catalog.tableNumber("t")
         let column = try session.catalog.columnNumber("v", of: table)
         let first = try session.sql.integer("SELECT max(id) FROM mesh_conflict") ?? 0

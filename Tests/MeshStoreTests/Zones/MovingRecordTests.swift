@@ -17,7 +17,7 @@ import Testing
   /// What is merged of a reminder's title; nil where it does not live.
   private func title(_ key: String, in zone: ZoneID, of member: Member) throws -> Value? {
     try member.store.read { session in
-      guard let row = try ZoneRow.read(zone, session.sql), let table = session.catalog.knownTable("reminders") else {
+      guard let row = try session.zoneRows.read(zone), let table = session.catalog.knownTable("reminders") else {
         return nil
       }
       let records = ZoneRecords(session, zone: row)

@@ -36,7 +36,7 @@ enum SharedList {
   static func texts(_ member: Member) throws -> Set<String> {
     try member.store.read { session in
       var texts: Set<String> = []
-      guard let zone = try ZoneRow.read(share, session.sql) else { return texts }
+      guard let zone = try session.zoneRows.read(share) else { return texts }
       let log = LogReader(session: session, zone: zone.id, reader: member.reader(share))
       for head in try session.catalog.heads.all(zone.id) where head.stored > 0 {
         for number in 1...head.stored {

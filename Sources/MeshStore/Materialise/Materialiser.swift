@@ -175,25 +175,34 @@ final class Materialiser {
       }
       return try refuse(ref, table, record, values, error.reason, replacing: old)
     }
-    record.extra = unseen(table, values).merging(assets.missing.mapValues(Value.asset)) { $1 }
-    record.shown = assets.shown
-    // The row still shows this value under a new name, because no flush has noticed the renaming yet.
-    for (column, value) in before?.shown ?? [:] where value.asset == nil && record.shown[column] == nil {
-      guard let successor = table.successors[column], values[successor] == nil, folded[successor] == nil else {
-        continue
-      }
-      record.shown[column] = value
-    }
-    for (column, value) in folded {
-      record.extra[column] = values[column] ?? table.indexes[column].map(table.defaultValue)
-      record.shown[column] = value
-    }
+    (record.extra, record.shown) = shown(table, values, folded, assets, before: before)
     if !chosen.isEmpty { try hide(values, behind: chosen, ref, table, &record, old) }
     if old?.held != nil { session.reached(.hiddenRowShown) }
     if !assets.patched.isEmpty { session.reached(.assetPatched) }
     try records.save(ref, record, replacing: old)
     if !table.references.isEmpty { unchecked.append(ref) }
     if stays { try release(ref, table) } else { try appear(ref) }
+  }
+
+  /// Returns the merged values that a written row doesn't show, and the other values that it shows.
+  private func shown(
+    _ table: TableForm, _ values: [Int64: Value], _ folded: [Int64: Value], _ assets: Assets, before: StoredRecord?
+  ) -> (extra: [Int64: Value], shown: [Int64: Value]) {
+    var (extra, shown) = (
+      unseen(table, values).merging(assets.missing.mapValues(Value.asset)) { $1 }, assets.shown
+    )
+    // The row still shows this value under a new name, because no flush has noticed the renaming yet.
+    for (column, value) in before?.shown ?? [:] where value.asset == nil && shown[column] == nil {
+      guard let successor = table.successors[column], values[successor] == nil, folded[successor] == nil else {
+        continue
+      }
+      shown[column] = value
+    }
+    for (column, value) in folded {
+      extra[column] = values[column] ?? table.indexes[column].map(table.defaultValue)
+      shown[column] = value
+    }
+    return (extra, shown)
   }
 
   static let sameKey = "give the table the same key on every machine"

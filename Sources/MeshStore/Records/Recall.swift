@@ -18,7 +18,7 @@ struct Recall {
 
   /// Reads what programs wrote since the last flush to the table that is next, if that matters.
   ///
-  /// - Parameter notes: What was read for the same table before.
+  /// - Parameter notes: The columns that were read for the same table before.
   static func readNotes(_ session: Session, _ notes: inout NotedColumns?) throws {
     guard let next = try session.work.nextRecalledTable(), next.isUnsure, let table = session.catalog.table(next.table)
     else {

@@ -100,7 +100,7 @@ extension Session {
 
   /// Returns whether the lost value is a part that another device has continued in the record's new zone.
   private func hasContinued(_ entry: Entry) throws -> Bool {
-    guard try catalog.part(entry.column) != nil, let place = try placeToRestore(entry.ref),
+    guard try catalog.part(entry.column) != nil, let place = try Restorer(session: self).placeToRestore(entry.ref),
       let record = try place.load(entry.ref), record.isAlive,
       let cell = try place.state(entry.ref, record).cells[entry.column], cell.stamp >= entry.lost.loser
     else { return false }

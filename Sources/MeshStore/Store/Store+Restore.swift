@@ -36,13 +36,15 @@ extension Store {
     _ wanted: Restoration, _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> RestoredRecord {
     let (plan, descendants) = try read { session -> (RestorePlan, [RestorePlan]) in
-      let plan = try session.plan(wanted, reader)
+      let restorer = Restorer(session: session)
+      let plan = try restorer.plan(wanted, reader)
       guard case .record(_, _, _, true) = wanted else { return (plan, []) }
-      return (plan, try session.descendants(of: plan, reader))
+      return (plan, try restorer.descendants(of: plan, reader))
     }
     return try write { session in
-      var restored = try session.carryOut(plan)
-      for descendant in descendants { _ = try session.carryOut(descendant) }
+      let restorer = Restorer(session: session)
+      var restored = try restorer.carryOut(plan)
+      for descendant in descendants { _ = try restorer.carryOut(descendant) }
       restored.descendants = descendants.count
       return restored
     }
@@ -50,7 +52,7 @@ extension Store {
 }
 
 /// The writes of a restoration, planned from a snapshot.
-private struct RestorePlan {
+struct RestorePlan {
   let ref: RecordRef
   let zone: Int64
   /// The generation at the time of planning. If it has changed, somebody wrote to the record.
@@ -59,8 +61,11 @@ private struct RestorePlan {
   var values: [Int64: Value]?
 }
 
-extension Session {
-  fileprivate func plan(
+/// Restores values that were overwritten or deleted.
+struct Restorer: Step {
+  let session: Session
+
+  func plan(
     _ wanted: Restoration, _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> RestorePlan {
     switch wanted {
@@ -77,10 +82,10 @@ extension Session {
       }
       return try plan(ref, place, numbers, reader)
     case .conflict(let id):
-      guard let found = try conflicts.find(id), let zone = try zoneRows.read(id: found.zone) else {
+      guard let found = try session.conflicts.find(id), let zone = try session.zoneRows.read(id: found.zone) else {
         throw RestoreError.unknownConflict(id)
       }
-      let place = try placeToRestore(found.ref) ?? ZoneRecords(self, zone: zone)
+      let place = try placeToRestore(found.ref) ?? ZoneRecords(session, zone: zone)
       let record = try place.load(found.ref)
       var plan = RestorePlan(ref: found.ref, zone: place.zone.id, generation: record?.generation ?? 0, values: nil)
       if found.column == ZoneRecords.wholeRecord {
@@ -113,7 +118,7 @@ extension Session {
     _ part: ColumnPart, _ number: Int64, lostIn conflict: Int64, _ ref: RecordRef, _ place: ZoneRecords, _ value: Value
   ) throws -> Int64 {
     let name = try catalog.displayedName(number)
-    if try lateParts(ref, in: place).contains(where: { $0.conflict == conflict }) {
+    if try session.lateParts(ref, in: place).contains(where: { $0.conflict == conflict }) {
       throw RestoreError.continues(column: name)
     }
     guard part.policy != .counter else {
@@ -133,7 +138,7 @@ extension Session {
     _ ref: RecordRef, _ place: ZoneRecords, _ record: StoredRecord?, _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> ZoneRecords.State? {
     guard let record else { return nil }
-    let log = LogReader(session: self, zone: place.zone.id, reader: try reader(place.zone.zone))
+    let log = LogReader(session: session, zone: place.zone.id, reader: try reader(place.zone.zone))
     return try log.lastLives(before: [ref: record.generation])[ref]
   }
 
@@ -141,18 +146,18 @@ extension Session {
   private func shownValues(_ ref: RecordRef, _ state: ZoneRecords.State) throws -> [Int64: Value] {
     let values = try state.cells.filter { try catalog.part($0.key) == nil }.mapValues(\.value)
     guard let table = catalog.table(ref.table) else { return values }
-    return try values.merging(folded(table, state)) { $1 }
+    return try values.merging(session.folded(table, state)) { $1 }
   }
 
   /// Returns the values of a record that lost. The log no longer has its last ones because of a cutoff.
   private func lostValues(_ ref: RecordRef, _ zone: ZoneRow) throws -> [Int64: Value] {
-    try conflicts.lastValues(of: ref, in: zone.id).filter { try catalog.part($0.key) == nil }
+    try session.conflicts.lastValues(of: ref, in: zone.id).filter { try catalog.part($0.key) == nil }
   }
 
   /// Returns the zone that shows the record, or else the zone in which it was deleted last.
   func placeToRestore(_ ref: RecordRef) throws -> ZoneRecords? {
-    let places = try recordRows.zones(of: ref).compactMap {
-      try zoneRows.read(id: $0).map { ZoneRecords(self, zone: $0) }
+    let places = try session.recordRows.zones(of: ref).compactMap {
+      try session.zoneRows.read(id: $0).map { ZoneRecords(session, zone: $0) }
     }
     let found = try places.compactMap { place in try place.load(ref).map { (place, $0) } }
     if let shown = found.first(where: { $0.1.isShown }) ?? found.first(where: { $0.1.isAlive }) { return shown.0 }
@@ -164,7 +169,7 @@ extension Session {
   ) throws -> RestorePlan {
     let name = try catalog.tableName(ref.table)
     guard let record = try place.load(ref) else { throw RestoreError.unknownRecord(table: name) }
-    let log = LogReader(session: self, zone: place.zone.id, reader: try reader(place.zone.zone))
+    let log = LogReader(session: session, zone: place.zone.id, reader: try reader(place.zone.zone))
     var plan = RestorePlan(ref: ref, zone: place.zone.id, generation: record.generation, values: nil)
     if let reason = record.held { throw RestoreError.held(reason) }
     if record.isAlive {
@@ -193,20 +198,20 @@ extension Session {
   /// Returns the records that were deleted with the record or after it, and that referred to it directly or through
   /// others. Parents come before children. The deletes that follow from a parent's delete have the same time or a later
   /// one.
-  fileprivate func descendants(
+  func descendants(
     of root: RestorePlan, _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> [RestorePlan] {
-    guard let zone = try zoneRows.read(id: root.zone) else { return [] }
-    let records = ZoneRecords(self, zone: zone)
+    guard let zone = try session.zoneRows.read(id: root.zone) else { return [] }
+    let records = ZoneRecords(session, zone: zone)
     guard let deleted = try records.load(root.ref), !deleted.isAlive else { return [] }
     var generations: [RecordRef: UInt64] = [:]
     for table in closure(of: root.ref.table) {
-      for ref in try recordRows.deleted(of: table.id, in: zone.id) where ref != root.ref {
+      for ref in try session.recordRows.deleted(of: table.id, in: zone.id) where ref != root.ref {
         guard let record = try records.load(ref), record.stamps.latest >= deleted.stamps.latest else { continue }
         generations[ref] = record.generation
       }
     }
-    let log = LogReader(session: self, zone: zone.id, reader: try reader(zone.zone))
+    let log = LogReader(session: session, zone: zone.id, reader: try reader(zone.zone))
     let lives = try log.lastLives(before: generations)
     var (found, parents): ([RestorePlan], [RecordRef]) = ([], [root.ref])
     while let parent = parents.popLast() {
@@ -239,13 +244,13 @@ extension Session {
     return found.values.sorted { $0.id < $1.id }
   }
 
-  fileprivate func carryOut(_ plan: RestorePlan) throws -> RestoredRecord {
+  func carryOut(_ plan: RestorePlan) throws -> RestoredRecord {
     let name = try catalog.tableName(plan.ref.table)
-    guard let table = catalog.table(plan.ref.table), let zone = try zoneRows.read(id: plan.zone) else {
+    guard let table = catalog.table(plan.ref.table), let zone = try session.zoneRows.read(id: plan.zone) else {
       throw RestoreError.held(.unknownTable)
     }
     // There is no record if a cutoff reverted its birth.
-    let record = try ZoneRecords(self, zone: zone).load(plan.ref)
+    let record = try ZoneRecords(session, zone: zone).load(plan.ref)
     if let reason = record?.held { throw RestoreError.held(reason) }
     let (isAlive, hasRow) = (record?.isAlive ?? false, try sql.exists(table.selectKey, [plan.ref.key]))
     guard record?.generation ?? 0 == plan.generation, isAlive == hasRow else { throw RestoreError.changed }
@@ -260,7 +265,7 @@ extension Session {
     let (values, gone) = try withBytes(wanted, plan.ref, table)
     if let column = gone.first, values?.isEmpty == true, isAlive { throw RestoreError.assetGone(column: column) }
     do {
-      try writeAgain(plan.ref, values, table)
+      try session.writeAgain(plan.ref, values, table)
     } catch let error as DatabaseError where error.refusesRow && sql.isInTransaction {
       throw RestoreError.refused(error.reason)
     }
@@ -283,8 +288,8 @@ extension Session {
       guard let asset = value.asset else { continue }
       let own = table.indexes[column].map { Cell(table: table, key: ref.key, index: $0) }
       var content: [UInt8]?
-      for cell in try cells(showing: asset.id) + [own] where content == nil {
-        content = try bytes(of: asset, cell, limit: .max)
+      for cell in try session.cells(showing: asset.id) + [own] where content == nil {
+        content = try session.bytes(of: asset, cell, limit: .max)
       }
       found?[column] = content.map(Value.blob)
       if content == nil { gone.append(try catalog.column(column).name) }

@@ -35,7 +35,7 @@ public final class Store: ReplicaStore {
   /// Records whose hash doesn't match their values, although a comparison found nothing to send. Change sets are merged
   /// into them all the same.
   var believed: Set<RecordRef> = []
-  /// What programs wrote to the table whose values are read back from the log.
+  /// The columns that programs wrote in the table whose values are read back from the log.
   var recallNotes: NotedColumns?
   /// The positions up to which comparisons read the log last.
   var importPlaces = ImportPlaces()

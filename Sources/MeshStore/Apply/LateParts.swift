@@ -9,7 +9,7 @@ struct LatePart {
   let cell: ZoneRecords.State.Cell
 }
 
-extension Session {
+extension Transaction {
   /// Returns the records of which parts are listed as conflicts. There are none if the file has one zone only, because
   /// no record moves then.
   func recordsWithLostParts() throws -> Set<RecordRef> {

@@ -5,13 +5,13 @@ import MeshCore
 extension Store {
   /// Resets a slice of these rows to the merged values, and keeps the writes as receipts.
   func rollBack(_ reader: (ZoneID) throws -> ChangeSetReader, now: Int64) throws {
-    try writeRefusing { session, refused in
-      try session.applying { try session.rollBackSlice(reader, refused, now: now) }
+    try writeRefusing { transaction, refused in
+      try transaction.applying { try transaction.rollBackSlice(reader, refused, now: now) }
     }
   }
 }
 
-extension Session {
+extension Transaction {
   fileprivate func rollBackSlice(
     _ reader: (ZoneID) throws -> ChangeSetReader, _ refused: [RecordRef: String], now: Int64
   ) throws {

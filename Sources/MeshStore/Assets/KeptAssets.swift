@@ -21,7 +21,7 @@ extension Store {
   }
 }
 
-extension Session {
+extension Transaction {
   /// Keeps the bytes of a BLOB that a row loses, if they are in that row, in another one, or in the staging. Call it
   /// before the row changes.
   ///

@@ -27,9 +27,9 @@ extension Store {
 
   /// Requests the download of all assets that rows of a table wait for now, whatever its policy.
   public func requestAssets(table name: String) throws {
-    try write { session in
-      guard let table = session.catalog.knownTable(name) else { throw Self.unknownTable(name) }
-      try session.assets.fetchAll(of: table)
+    try write { transaction in
+      guard let table = transaction.catalog.knownTable(name) else { throw Self.unknownTable(name) }
+      try transaction.assets.fetchAll(of: table)
     }
   }
 
@@ -50,12 +50,12 @@ extension Store {
       let version = try dataVersion()
       let cells = try read { try $0.evictable(asset) }
       // Bytes can be written without firing triggers, so the compared state must still be valid.
-      let done = try write { session in
-        guard try session.dataVersion() == version else {
-          session.reached(.evictionInterrupted)
+      let done = try write { transaction in
+        guard try transaction.dataVersion() == version else {
+          transaction.reached(.evictionInterrupted)
           throw EvictionError.written
         }
-        return try session.evict(cells, asset)
+        return try transaction.evict(cells, asset)
       }
       rows += done
       guard done == StoreLimits.placedRows else { break }
@@ -89,7 +89,7 @@ public enum EvictionError: Error, Hashable, CustomStringConvertible {
   }
 }
 
-extension Session {
+extension Transaction {
   /// A cell of a record that shows the asset.
   fileprivate struct ShownAsset {
     let zone: Int64

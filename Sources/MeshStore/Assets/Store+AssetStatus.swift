@@ -59,13 +59,13 @@ public struct FetchedAsset: Hashable, Sendable {
 extension Store {
   /// Returns all assets that are downloaded and not in their rows yet.
   public func fetchedAssets() throws -> [FetchedAsset] {
-    try read { session in
+    try read { transaction in
       var found: [AssetID: FetchedAsset] = [:]
-      for lack in try session.assetsLacking() where lack.isFetched {
-        let obstacle = session.obstacle(lack.asset.size, table: lack.table, column: lack.column)
+      for lack in try transaction.assetsLacking() where lack.isFetched {
+        let obstacle = transaction.obstacle(lack.asset.size, table: lack.table, column: lack.column)
         if obstacle != nil, found[lack.asset.id] != nil { continue }
         found[lack.asset.id] = FetchedAsset(
-          asset: lack.asset, here: min(lack.asset.size, session.staged.present(lack.asset.id) * Limits.chunk),
+          asset: lack.asset, here: min(lack.asset.size, transaction.staged.present(lack.asset.id) * Limits.chunk),
           obstacle: obstacle)
       }
       return found.values.sorted { ($0.asset.size, $0.asset.id) < ($1.asset.size, $1.asset.id) }
@@ -76,10 +76,10 @@ extension Store {
   ///
   /// - Parameter table: The table, or nil for all tables.
   public func awaitedAssets(table name: String? = nil, limit: Int) throws -> [AssetPlace] {
-    try read { session in
-      guard let name else { return try session.assetPlaces(.awaited(table: nil), limit: limit) }
-      guard let table = session.catalog.knownTable(name) else { throw Self.unknownTable(name) }
-      return try session.assetPlaces(.awaited(table: table), limit: limit)
+    try read { transaction in
+      guard let name else { return try transaction.assetPlaces(.awaited(table: nil), limit: limit) }
+      guard let table = transaction.catalog.knownTable(name) else { throw Self.unknownTable(name) }
+      return try transaction.assetPlaces(.awaited(table: table), limit: limit)
     }
   }
 
@@ -89,10 +89,10 @@ extension Store {
   ///   - key: The key as it is spelled in the row, or in canonical form.
   ///   - column: The column, or nil for all columns.
   public func assets(table name: String, key: Value, column: String?) throws -> [AssetPlace] {
-    try read { session in
-      guard let table = session.catalog.knownTable(name) else { throw Self.unknownTable(name) }
-      let canonical = session.catalog.table(table)?.form.canonical(key) ?? key
-      let found = try session.assetPlaces(.record(RecordRef(table: table, key: canonical)), limit: .max)
+    try read { transaction in
+      guard let table = transaction.catalog.knownTable(name) else { throw Self.unknownTable(name) }
+      let canonical = transaction.catalog.table(table)?.form.canonical(key) ?? key
+      let found = try transaction.assetPlaces(.record(RecordRef(table: table, key: canonical)), limit: .max)
       return found.filter { place in column.map { $0.folded == place.column.folded } ?? true }
     }
   }
@@ -103,19 +103,19 @@ extension Store {
   ///   - keys: The possible spellings of its key.
   ///   - column: The requested column, or nil for all columns.
   public func assetLack(table name: String, keys: [Value], column: String?) throws -> AssetLack {
-    try read { session in
-      guard let number = session.catalog.knownTable(name) else { throw Self.unknownTable(name) }
-      let table = session.catalog.table(number)
+    try read { transaction in
+      guard let number = transaction.catalog.knownTable(name) else { throw Self.unknownTable(name) }
+      let table = transaction.catalog.table(number)
       if let column, let table, table.isHere, table.schema.column(column) == nil {
         return .unknownColumn(table.schema.columns.map(\.name))
       }
       var isKnown = false
       for key in keys {
         let ref = RecordRef(table: number, key: table?.form.canonical(key) ?? key)
-        if let message = try session.held.tooLong(ref) { return .tooLong(message) }
+        if let message = try transaction.held.tooLong(ref) { return .tooLong(message) }
         let collation = (table?.form.collation ?? .binary).sql
-        if try session.pending.has(ref, collation) { return .pending }
-        isKnown = try isKnown || session.recordRows.exists(ref, .alive)
+        if try transaction.pending.has(ref, collation) { return .pending }
+        isKnown = try isKnown || transaction.recordRows.exists(ref, .alive)
       }
       return isKnown ? .short : .unknownRecord
     }
@@ -127,13 +127,13 @@ extension Store {
 
   /// Saves which devices had chunks of assets and disconnected.
   public func noteSources(_ sources: [AssetID: DeviceID], now: Int64) throws {
-    try write(isDurable: false) { session in
-      for (asset, device) in sources { try session.assets.note(source: device, of: asset, now: now) }
+    try write(isDurable: false) { transaction in
+      for (asset, device) in sources { try transaction.assets.note(source: device, of: asset, now: now) }
     }
   }
 }
 
-extension Session {
+extension Transaction {
   fileprivate func assetPlaces(_ places: AssetTable.Places, limit: Int) throws -> [AssetPlace] {
     let hasPlace = try placesOfAssets()
     return try assets.list(places, limit: limit).filter { $0.place.isShown || hasPlace($0.table, $0.column) }

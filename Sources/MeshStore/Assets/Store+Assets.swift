@@ -4,8 +4,8 @@ extension Store {
   // MARK: Fetching
 
   public func stage(_ bytes: [UInt8], chunk index: Int, of id: AssetID) throws -> ChunkOutcome {
-    try read { session in
-      guard let manifest = try session.manifest(id), try session.assets.isFetched(id) else { return .notNeeded }
+    try read { transaction in
+      guard let manifest = try transaction.manifest(id), try transaction.assets.isFetched(id) else { return .notNeeded }
       let asset = try manifest.asset(cryptography)
       guard try !staged.here(asset, manifest).contains(index) else { return .notNeeded }
       guard manifest.isChunk(bytes, index, cryptography) else { return .wrong }
@@ -25,8 +25,8 @@ extension Store {
   // MARK: Giving
 
   public func chunk(_ index: Int, of id: AssetID, zone: ZoneID) throws -> [UInt8]? {
-    try read { session in
-      guard try session.assets.isUsed(id, in: zone), let manifest = try session.manifest(id),
+    try read { transaction in
+      guard try transaction.assets.isUsed(id, in: zone), let manifest = try transaction.manifest(id),
         index < manifest.chunkCount
       else { return nil }
       let asset = try manifest.asset(cryptography)
@@ -34,16 +34,16 @@ extension Store {
         if manifest.isChunk(bytes, index, cryptography) { return bytes }
         staged.forget(index, id)
       }
-      return try session.chunkOfRow(index, asset, manifest)
+      return try transaction.chunkOfRow(index, asset, manifest)
     }
   }
 
   public func chunks(of id: AssetID, zone: ZoneID) throws -> ChunkSet? {
-    let chunks = try read { session -> ChunkSet? in
-      guard try session.assets.isUsed(id, in: zone), let manifest = try session.manifest(id) else { return nil }
+    let chunks = try read { transaction -> ChunkSet? in
+      guard try transaction.assets.isUsed(id, in: zone), let manifest = try transaction.manifest(id) else { return nil }
       let asset = try manifest.asset(cryptography)
       // The bytes are checked when a peer asks for them, because a row may have been written since.
-      return try session.showsInRow(id) ? .all(asset.chunkCount) : staged.chunks(asset, manifest)
+      return try transaction.showsInRow(id) ? .all(asset.chunkCount) : staged.chunks(asset, manifest)
     }
     // Another device may give up its copy because this one is complete.
     guard let chunks, chunks.isComplete else { return chunks }
@@ -59,10 +59,10 @@ extension Store {
     staged.unplaceable = staged.unplaceable.filter {
       $0.value.until > now && $0.value.until <= now + Self.placementPause
     }
-    let places = try read { session in
-      let places = try session.placeable(besides: refusedAssets.union(staged.unplaceable.keys))
+    let places = try read { transaction in
+      let places = try transaction.placeable(besides: refusedAssets.union(staged.unplaceable.keys))
       for place in places where staged.shared[place.asset] == nil {
-        if let (cell, old) = try session.previous(place.want) { try session.prepareToKeep(old, cell) }
+        if let (cell, old) = try transaction.previous(place.want) { try transaction.prepareToKeep(old, cell) }
       }
       return places
     }
@@ -71,8 +71,8 @@ extension Store {
     let isDurable = places.contains { staged.isLasting($0.asset) }
     let placed: Set<AssetID>
     do {
-      placed = try writeRefusing(isDurable: isDurable) { session, refused in
-        try session.applying { try session.place(places, refused) }
+      placed = try writeRefusing(isDurable: isDurable) { transaction, refused in
+        try transaction.applying { try transaction.place(places, refused) }
       }
     } catch let error as StoreError where error.code == .diskFull {
       // They stay in the staging. Rows are shorter, and may still have room.
@@ -101,17 +101,17 @@ extension Store {
 
   /// Deletes assets that no record has, in the staging and in the tables of mesh.
   func sweepAssets() throws {
-    try write(isDurable: false) { session in
+    try write(isDurable: false) { transaction in
       let there = try staged.assets()
-      try session.forgetKept(besides: Set(there))
-      try session.trimKept()
-      try session.sweepStaging(there)
-      if try !session.work.hasRewrites() { try session.assets.removeUnused() }
+      try transaction.forgetKept(besides: Set(there))
+      try transaction.trimKept()
+      try transaction.sweepStaging(there)
+      if try !transaction.work.hasRewrites() { try transaction.assets.removeUnused() }
     }
   }
 }
 
-extension Session {
+extension Transaction {
   fileprivate func showsInRow(_ asset: AssetID) throws -> Bool { try !cells(showing: asset).isEmpty }
 
   fileprivate func chunkOfRow(_ index: Int, _ asset: Asset, _ manifest: AssetManifest) throws -> [UInt8]? {

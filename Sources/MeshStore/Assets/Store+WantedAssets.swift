@@ -3,19 +3,19 @@ public import MeshCore
 /// The assets to download, and the amount that is missing.
 extension Store {
   public func wantedAssets(limit: Int, besides: Set<AssetID>) throws -> WantedAssets {
-    try read { session in
-      try session.sweepStaging(staged.known)
+    try read { transaction in
+      try transaction.sweepStaging(staged.known)
       var room = FetchRoom()
       var wanted = WantedAssets([], isAll: true)
       var met: Set<AssetID> = []
-      for (asset, device) in try session.assets.inWant(limit: limit + besides.count + 1) {
+      for (asset, device) in try transaction.assets.inWant(limit: limit + besides.count + 1) {
         guard !besides.contains(asset.id) else {
           room.occupy(staged.present(asset.id) * Limits.chunk, of: device)
           continue
         }
-        guard !met.contains(asset.id), let manifest = try session.manifest(asset.id) else { continue }
-        let uses = try session.assets.wants(asset.id)
-        guard uses.contains(where: { session.takes(asset.size, table: $0.ref.table, column: $0.column) }) else {
+        guard !met.contains(asset.id), let manifest = try transaction.manifest(asset.id) else { continue }
+        let uses = try transaction.assets.wants(asset.id)
+        guard uses.contains(where: { transaction.takes(asset.size, table: $0.ref.table, column: $0.column) }) else {
           continue
         }
         guard met.count < limit, room.take(asset.size, of: device) else {
@@ -23,11 +23,12 @@ extension Store {
           continue
         }
         met.insert(asset.id)
-        if try session.stopSharing(asset, uses) { refusedAssets.remove(asset.id) }
-        let fault = try session.takeFromRows(asset, manifest, uses)
+        if try transaction.stopSharing(asset, uses) { refusedAssets.remove(asset.id) }
+        let fault = try transaction.takeFromRows(asset, manifest, uses)
         wanted.assets.append(
           WantedAsset(
-            asset: asset, zones: try session.assets.zones(using: asset.id), staged: try staged.here(asset, manifest),
+            asset: asset, zones: try transaction.assets.zones(using: asset.id),
+            staged: try staged.here(asset, manifest),
             fault: fault ?? staged.unplaceable[asset.id]?.reason))
       }
       return wanted
@@ -36,10 +37,10 @@ extension Store {
 
   public func assetBacklog(_ zone: ZoneID, absent: Set<AssetID>) throws -> AssetBacklog {
     try settleAssets()
-    return try read { session in
+    return try read { transaction in
       var isComing: [Asset: Bool] = [:]
-      for use in try session.assetsLacking(in: zone) {
-        let isTaken = session.takes(use.asset.size, table: use.table, column: use.column)
+      for use in try transaction.assetsLacking(in: zone) {
+        let isTaken = transaction.takes(use.asset.size, table: use.table, column: use.column)
         let comes = use.isFetched && isTaken && !absent.contains(use.asset.id)
         isComing[use.asset] = comes || isComing[use.asset] ?? false
       }
@@ -64,7 +65,7 @@ extension Store {
   }
 }
 
-extension Session {
+extension Transaction {
   /// Returns the records that lack bytes of assets.
   ///
   /// - Parameter zone: The zone, or nil for all zones.

@@ -103,7 +103,7 @@ extension TableForm {
   }
 }
 
-extension Session {
+extension Transaction {
   /// Returns the columns of other devices' tables, by table.
   func foreignColumns() throws -> [FoldedName: Set<FoldedName>] {
     try foreignSchemas.list().reduce(into: [:]) { known, entry in

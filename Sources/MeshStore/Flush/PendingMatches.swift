@@ -8,16 +8,16 @@ struct PendingMatches {
   /// The last row that was checked.
   private var last: Int64 = 0
 
-  init(_ session: Session, _ refs: Set<RecordRef>) throws {
+  init(_ transaction: Transaction, _ refs: Set<RecordRef>) throws {
     self.refs = refs
-    try lookOn(session)
+    try lookOn(transaction)
   }
 
   /// Checks the rows that arrived since.
-  mutating func lookOn(_ session: Session) throws {
-    try session.pending.forEach(after: last) { row in
+  mutating func lookOn(_ transaction: Transaction) throws {
+    try transaction.pending.forEach(after: last) { row in
       last = row.id
-      if let table = session.catalog.table(ofNoted: row.op, row.table), row.hasKey,
+      if let table = transaction.catalog.table(ofNoted: row.op, row.table), row.hasKey,
         refs.contains(RecordRef(table: table.id, key: table.form.canonical(row.key)))
       {
         ids.append(last)

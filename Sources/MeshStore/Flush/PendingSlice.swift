@@ -103,14 +103,14 @@ struct PendingSlice {
   /// Reads the rows of at most `Choices.slice` records.
   ///
   /// - Parameter zone: The `mesh_zone.id` of the zone whose rows to read, or 0 for all rows.
-  static func read(_ session: Session, _ source: Source, zone: Int64) throws -> PendingSlice {
+  static func read(_ transaction: Transaction, _ source: Source, zone: Int64) throws -> PendingSlice {
     var slice = PendingSlice()
-    slice.lastID = try session.pending.last()
+    slice.lastID = try transaction.pending.last()
     guard slice.lastID > 0 else { return slice }
     var places: [RecordRef: Int] = [:]
-    try source.forEachRow(session, zone: zone) { row in
+    try source.forEachRow(transaction, zone: zone) { row in
       slice.isWhole =
-        try slice.count < StoreLimits.pendingRows && slice.add(row, source, &places, session.catalog)
+        try slice.count < StoreLimits.pendingRows && slice.add(row, source, &places, transaction.catalog)
       return slice.isWhole
     }
     return slice
@@ -147,11 +147,13 @@ extension PendingSlice.Source {
   /// Calls `visit` for each row.
   ///
   /// - Parameter visit: Returns false to stop.
-  fileprivate func forEachRow(_ session: Session, zone: Int64, _ visit: (PendingTable.Row) throws -> Bool) throws {
+  fileprivate func forEachRow(_ transaction: Transaction, zone: Int64, _ visit: (PendingTable.Row) throws -> Bool)
+    throws
+  {
     switch self {
-    case .log: try session.pending.forEach(zone, visit)
-    case .run(let dealtWith): try session.pending.forEachOfRun(after: dealtWith, visit)
-    case .matches(let matches): try session.pending.forEach(ids: matches.ids, zone, visit)
+    case .log: try transaction.pending.forEach(zone, visit)
+    case .run(let dealtWith): try transaction.pending.forEachOfRun(after: dealtWith, visit)
+    case .matches(let matches): try transaction.pending.forEach(ids: matches.ids, zone, visit)
     }
   }
 }

@@ -5,21 +5,21 @@ import MeshCore
 /// A record belongs to the zone of the record that it refers to by its table's only foreign key. A record without a
 /// reference stays in its zone, and starts in the private zone. The router works inside a write transaction.
 struct Router {
-  let session: Session
+  let transaction: Transaction
   let zones: ZoneBook
   private var homes: [RecordRef: Int64] = [:]
   private var circular: [Int64: Bool] = [:]
   private var scopes: [Int64: ShareScope] = [:]
-  private var sql: Connection { session.sql }
+  private var sql: Connection { transaction.sql }
 
-  /// The columns from `Session.foreignColumns`, for zones that can't be written.
+  /// The columns from `Transaction.foreignColumns`, for zones that can't be written.
   private let foreignColumns: [FoldedName: Set<FoldedName>]
 
-  init(_ session: Session) throws {
-    self.session = session
-    let isRestricted = try session.catalog.zones().entries.values.contains { !$0.mayWrite }
-    foreignColumns = isRestricted ? try session.foreignColumns() : [:]
-    zones = try session.catalog.zones()
+  init(_ transaction: Transaction) throws {
+    self.transaction = transaction
+    let isRestricted = try transaction.catalog.zones().entries.values.contains { !$0.mayWrite }
+    foreignColumns = isRestricted ? try transaction.foreignColumns() : [:]
+    zones = try transaction.catalog.zones()
   }
 
   /// The notes of one record, and the place of its rows in the log.
@@ -72,8 +72,8 @@ struct Router {
     var entries: [Entry] = []
     var places: [RecordRef: Int] = [:]
     var strays: [Int64] = []
-    try session.pending.forEachUnrouted(limit: Choices.slice) { row in
-      guard let table = session.catalog.table(ofNoted: row.op, row.table), row.hasKey else {
+    try transaction.pending.forEachUnrouted(limit: Choices.slice) { row in
+      guard let table = transaction.catalog.table(ofNoted: row.op, row.table), row.hasKey else {
         strays.append(row.id)
         return
       }
@@ -84,7 +84,7 @@ struct Router {
       try note(row, &entries[place])
     }
     // These rows belong to tables that are no longer synchronized.
-    try session.pending.remove(strays)
+    try transaction.pending.remove(strays)
     return entries
   }
 
@@ -98,7 +98,7 @@ struct Router {
     case PendingSlice.Op.was: break
     case PendingSlice.Op.update:
       guard let parent = entry.table.parent else { return }
-      let layout = try session.catalog.layout(row.layout)
+      let layout = try transaction.catalog.layout(row.layout)
       let index = layout.firstIndex(of: entry.table.columns[parent.column].id)
       if let index, index / Layout.wordSize == Int(row.word) {
         entry.mayMove = entry.mayMove || row.mask >> Int64(index % Layout.wordSize) & 1 == 1
@@ -112,7 +112,7 @@ struct Router {
     guard row.op == PendingSlice.Op.update else { return false }
     let (word, mask) = (Int(row.word), row.mask)
     if mask == 0 || row.wall <= PendingSlice.migrated { return true }
-    let layout = try session.catalog.layout(row.layout)
+    let layout = try transaction.catalog.layout(row.layout)
     let local = table.columns(besides: foreignColumns)
     return layout.enumerated().allSatisfy { index, column in
       index / Layout.wordSize != word || mask >> Int64(index % Layout.wordSize) & 1 == 0 || local.contains(column)
@@ -123,7 +123,7 @@ struct Router {
 
   private mutating func route(_ entry: Entry) throws -> Route {
     let (ref, table) = (entry.ref, entry.table)
-    let shown = try session.place(of: ref)
+    let shown = try transaction.place(of: ref)
     guard let row = try row(table, ref.key) else {
       if let zone = try shown ?? (table.isHere ? nil : keeper(of: ref)) { return try routeDelete(entry, zone) }
       return try routeHeld(entry)
@@ -160,15 +160,15 @@ struct Router {
 
   /// Returns the first of the zones in which the record is alive.
   private func keeper(of ref: RecordRef) throws -> Int64? {
-    try session.recordRows.zones(of: ref, .alive).min(by: zones.precedes)
+    try transaction.recordRows.zones(of: ref, .alive).min(by: zones.precedes)
   }
 
   /// Routes a record that is not in its table: an edit was noted before it was withdrawn, or its parent is in another
   /// zone.
   private mutating func routeHeld(_ entry: Entry) throws -> Route {
     guard let zone = try keeper(of: entry.ref) else { return .drop }
-    guard entry.mayMove, let left = try session.zoneRows.read(id: zone),
-      let record = try ZoneRecords(session, zone: left).load(entry.ref), record.held != .outsideShare
+    guard entry.mayMove, let left = try transaction.zoneRows.read(id: zone),
+      let record = try ZoneRecords(transaction, zone: left).load(entry.ref), record.held != .outsideShare
     else { return entry.ids.isEmpty ? .drop : .zone(zone) }
     let row = entry.table.columns.map { record.extra[$0.id] ?? .null }
     // Only records that this account's own devices wrote, or that it took back from a share, follow their parent
@@ -186,17 +186,20 @@ struct Router {
   /// key. It must also not overwrite one.
   private func mayFollow(_ entry: Entry, _ row: [Value], from left: ZoneRow, to home: Int64) throws -> Bool {
     guard left.id == zones.privateZone else { return true }
-    if let there = try session.zoneRows.read(id: home),
-      try ZoneRecords(session, zone: there).load(entry.ref)?.isAlive ?? false
+    if let there = try transaction.zoneRows.read(id: home),
+      try ZoneRecords(transaction, zone: there).load(entry.ref)?.isAlive ?? false
     {
       return false
     }
-    guard let reference = entry.table.parent, let parent = session.catalog.table(reference.parent) else { return true }
+    guard let reference = entry.table.parent, let parent = transaction.catalog.table(reference.parent) else {
+      return true
+    }
     let ref = RecordRef(table: parent.id, key: parent.parentKey(row[reference.column]))
-    let (own, shown) = (ZoneRecords(session, zone: left), try session.occupant(ref))
-    guard let known = try own.load(ref), let shown, shown != left.id, let other = try session.zoneRows.read(id: shown)
+    let (own, shown) = (ZoneRecords(transaction, zone: left), try transaction.occupant(ref))
+    guard let known = try own.load(ref), let shown, shown != left.id,
+      let other = try transaction.zoneRows.read(id: shown)
     else { return true }
-    let others = ZoneRecords(session, zone: other)
+    let others = ZoneRecords(transaction, zone: other)
     guard let life = try others.load(ref).flatMap({ try others.state(ref, $0).life }) else { return false }
     return try known.isAlive ? own.state(ref, known).life == life : own.hasWritten(life.author)
   }
@@ -226,18 +229,18 @@ struct Router {
     if table.isPrivate { return zones.privateZone }
     guard let reference = try table.parent ?? anchor(of: table, in: own), row[reference.column] != .null,
       !isCircular(table),
-      let parent = session.catalog.table(reference.parent)
+      let parent = transaction.catalog.table(reference.parent)
     else { return nil }
     let parentRef = RecordRef(table: parent.id, key: parent.parentKey(row[reference.column]))
     guard let parentRow = try self.row(parent, parentRef.key) else { return nil }
-    return try home(parentRef, parent, parentRow, own: session.place(of: parentRef))
+    return try home(parentRef, parent, parentRow, own: transaction.place(of: parentRef))
   }
 
   /// Returns the reference that decides the zone of a record in a share. A record stays with the reference by which it
   /// joined the share, even if its table has others now.
   private mutating func anchor(of table: TableForm, in zone: Int64?) throws -> Reference? {
     guard let zone, table.schema.foreignKeys.count > 1 else { return nil }
-    if scopes[zone] == nil { scopes[zone] = try ShareScope(zone, session.catalog) }
+    if scopes[zone] == nil { scopes[zone] = try ShareScope(zone, transaction.catalog) }
     return scopes[zone]?.anchor(of: table)
   }
 
@@ -248,7 +251,7 @@ struct Router {
     var seen: Set<Int64> = []
     var next: TableForm? = table
     while let table = next, seen.insert(table.id).inserted {
-      next = table.parent.flatMap { session.catalog.table($0.parent) }
+      next = table.parent.flatMap { transaction.catalog.table($0.parent) }
     }
     circular[table.id] = next != nil
     return next != nil
@@ -260,14 +263,14 @@ struct Router {
   /// case.
   private func placed(_ routed: [(entry: Entry, route: Route)]) throws -> [RecordRef: [PendingTable.Routed]] {
     let moves = Set(routed.compactMap { if case .move(_, let to) = $0.route { to } else { nil } }).sorted()
-    guard try !moves.isEmpty || session.pending.hasArrivals() else { return [:] }
+    guard try !moves.isEmpty || transaction.pending.hasArrivals() else { return [:] }
     // A share may be large, but the records that move with it are already routed to it.
     let targets = Set(routed.compactMap(\.route.target))
     let only = targets.count == 1 ? targets.first : nil
     let refs = Set(routed.map(\.entry.ref))
     var placed: [RecordRef: [PendingTable.Routed]] = [:]
-    try session.pending.forEachRouted(departingFrom: moves, besides: only) { row in
-      guard let table = session.catalog.table(row.table) else { return }
+    try transaction.pending.forEachRouted(departingFrom: moves, besides: only) { row in
+      guard let table = transaction.catalog.table(row.table) else { return }
       let ref = RecordRef(table: table.id, key: table.form.canonical(row.key))
       if refs.contains(ref) { placed[ref, default: []].append(row) }
     }
@@ -285,49 +288,49 @@ struct Router {
       let isElsewhere = row.op != PendingSlice.Op.depart && row.zone != target
       guard isBack || isElsewhere else { continue }
       if isBack || row.op == PendingSlice.Op.arrive {
-        try session.pending.remove([row.id])
+        try transaction.pending.remove([row.id])
       } else {
-        try session.pending.assign([row.id], target)
+        try transaction.pending.assign([row.id], target)
       }
       isChanged = true
     }
     guard isChanged else { return }
-    session.reached(.rowsRerouted)
-    try session.run.endAll()
+    transaction.reached(.rowsRerouted)
+    try transaction.run.endAll()
   }
 
   // MARK: Carrying out
 
   private func carry(out route: Route, _ entry: Entry) throws {
-    try session.pending.remove(entry.lookIDs)
+    try transaction.pending.remove(entry.lookIDs)
     switch route {
-    case .zone(let zone): try session.pending.assign(entry.ids, zone)
+    case .zone(let zone): try transaction.pending.assign(entry.ids, zone)
     case .keep(let own, let share):
-      session.reached(.newRowKeptAsPrivate)
-      try session.pending.assign(entry.ids, own)
+      transaction.reached(.newRowKeptAsPrivate)
+      try transaction.pending.assign(entry.ids, own)
       var room = StoreLimits.assetInMemory
-      try session.noteReceipt(
-        entry.ref, try session.row(entry.ref, &room), zone: share, .notPermitted, now: entry.wall)
+      try transaction.noteReceipt(
+        entry.ref, try transaction.row(entry.ref, &room), zone: share, .notPermitted, now: entry.wall)
     case .move(let from, let to):
-      session.reached(.recordMoved)
-      try session.pending.assign(entry.ids, to)
-      try session.pending.note(entry.ref, PendingSlice.Op.arrive, word: from, wall: entry.wall, zone: to)
+      transaction.reached(.recordMoved)
+      try transaction.pending.assign(entry.ids, to)
+      try transaction.pending.note(entry.ref, PendingSlice.Op.arrive, word: from, wall: entry.wall, zone: to)
     case .drop:
-      try session.pending.remove(entry.ids)
+      try transaction.pending.remove(entry.ids)
     case .leave(let zone):
-      session.reached(.leftByDeletingRoot)
+      transaction.reached(.leftByDeletingRoot)
       try markRootGone(zone)
-      try session.pending.assign(entry.ids, zone)
+      try transaction.pending.assign(entry.ids, zone)
     }
   }
 
   private func markRootGone(_ zone: Int64) throws {
-    try session.zoneRows.noteRootGone(zone)
-    session.catalog.forgetZones()
+    try transaction.zoneRows.noteRootGone(zone)
+    transaction.catalog.forgetZones()
   }
 }
 
-extension Session {
+extension Transaction {
   /// Makes the records that refer to a moved record follow it. Its old zone loses the record when all have moved. Until
   /// then, its rows have a negative zone number, so that no flush finds them.
   func follow(_ arrival: FlushPlan.Arrival) throws {
@@ -381,40 +384,41 @@ extension Store {
 
   /// Returns the next thing to do. Rows of a zone without a writer wait, and don't block others.
   func turn(_ writers: [ZoneID: ChangeSetWriter]) throws -> Turn {
-    try read { session in
-      let zones = try session.catalog.zones()
+    try read { transaction in
+      let zones = try transaction.catalog.zones()
       guard zones.isRouted else { return writers.values.first.map(Turn.writer) ?? .nothing }
       // An open unit is finished first.
       let open = zones.entries.values.sorted { $0.id < $1.id }.map(\.zone).first { zone in
-        (try? session.zoneRows.read(zone))?.map { $0.flushPart > 0 } ?? false
+        (try? transaction.zoneRows.read(zone))?.map { $0.flushPart > 0 } ?? false
       }
       if let open { return writers[open].map(Turn.writer) ?? .nothing }
-      if try session.pending.hasUnrouted() || session.hasForbidden() { return .routing }
-      let next = try session.pending.firstZone(of: zones.entries.values.filter { writers[$0.zone] != nil }.map(\.id))
+      if try transaction.pending.hasUnrouted() || transaction.hasForbidden() { return .routing }
+      let next = try transaction.pending.firstZone(
+        of: zones.entries.values.filter { writers[$0.zone] != nil }.map(\.id))
       if let next, let writer = zones.entries[next].flatMap({ writers[$0.zone] }) { return .writer(writer) }
-      return try session.hasPending() && !session.pending.hasRouted() ? .routing : .nothing
+      return try transaction.hasPending() && !transaction.pending.hasRouted() ? .routing : .nothing
     }
   }
 
   /// Makes one step. It routes rows to their zones. When that is done, it makes moved records leave their old zones.
   func route(now: Int64) throws -> FlushProgress {
-    try write(isDurable: false) { session in
-      if try session.pending.hasUnrouted() {
-        var router = try Router(session)
+    try write(isDurable: false) { transaction in
+      if try transaction.pending.hasUnrouted() {
+        var router = try Router(transaction)
         try router.routeSlice()
-      } else if try !session.pending.hasRouted() {
-        try session.pending.beginDepartures()
+      } else if try !transaction.pending.hasRouted() {
+        try transaction.pending.beginDepartures()
       }
-      return FlushProgress(head: nil, records: 0, hasMore: try session.hasPending())
+      return FlushProgress(head: nil, records: 0, hasMore: try transaction.hasPending())
     }
   }
 
   /// Returns the shares of this account whose root was deleted, once their deletes are in change sets. Until then,
   /// records that are left would come back as private ones.
   func deletedRoots() throws -> [ZoneID] {
-    try read { session in
-      try session.catalog.zones().entries.values.filter {
-        try $0.isRootGone && ($0.role != .owned || !session.hasPending($0.id))
+    try read { transaction in
+      try transaction.catalog.zones().entries.values.filter {
+        try $0.isRootGone && ($0.role != .owned || !transaction.hasPending($0.id))
       }.map(\.zone).sorted()
     }
   }

@@ -9,15 +9,15 @@ extension Materialiser {
   func mayDangle(_ ref: RecordRef, _ parent: RecordRef) throws -> Bool {
     guard try reason(parent) != .parentElsewhere else { return false }
     if let flushing, flushing.rekeyed.contains(parent) || written.contains(ref) {
-      if flushing.rekeyed.contains(parent) { session.reached(.keyRenamed) }
+      if flushing.rekeyed.contains(parent) { transaction.reached(.keyRenamed) }
       return true
     }
     if dangling[ref]?.contains(parent) == true { return true }
-    return try hasDangling.get() && session.held.danglingParents(of: ref, in: records.zone.id).contains(parent)
+    return try hasDangling.get() && transaction.held.danglingParents(of: ref, in: records.zone.id).contains(parent)
   }
 
   func keepDangling(_ ref: RecordRef, _ parent: RecordRef) throws {
-    session.reached(.rowShownHereOnly)
+    transaction.reached(.rowShownHereOnly)
     try wait(ref, for: parent)
     try note(ref, .shownHereOnly, "written here while foreign keys were off")
     hasDangling = .success(true)
@@ -27,7 +27,7 @@ extension Materialiser {
   /// `settle` determines whether the references still dangle.
   func rememberDangling(_ ref: RecordRef) throws {
     guard try hasDangling.get() else { return }
-    let parents = try session.held.danglingParents(of: ref, in: records.zone.id)
+    let parents = try transaction.held.danglingParents(of: ref, in: records.zone.id)
     if !parents.isEmpty { dangling[ref, default: []].formUnion(parents) }
   }
 }

@@ -120,7 +120,7 @@ extension Materialiser {
   }
 
   /// Returns SQLite's message about the record.
-  func message(_ ref: RecordRef) throws -> String? { try session.held.note(of: ref, in: records.zone.id)?.message }
+  func message(_ ref: RecordRef) throws -> String? { try transaction.held.note(of: ref, in: records.zone.id)?.message }
 
-  private var sql: Connection { session.sql }
+  private var sql: Connection { transaction.sql }
 }

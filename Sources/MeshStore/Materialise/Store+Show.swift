@@ -7,12 +7,12 @@ extension Store {
   func showAgain(_ zone: ZoneID, besidePending: Bool, now: Int64) throws -> ApplyProgress? {
     guard try read({ try $0.work.lastShown(zone) }) != nil else { return nil }
     do {
-      return try writeRefusing { session, refused in
+      return try writeRefusing { transaction, refused in
         // The notes of a run stay in the log until the run is done.
-        guard try session.isInStep(), try besidePending && !session.hasRun() || !session.hasPending() else {
+        guard try transaction.isInStep(), try besidePending && !transaction.hasRun() || !transaction.hasPending() else {
           return .flushFirst
         }
-        return try session.applying { try session.showSlice(zone, refused, believed) }
+        return try transaction.applying { try transaction.showSlice(zone, refused, believed) }
       }
     } catch let unnoticed as Unnoticed {
       try note(unnoticed, now: now)
@@ -21,7 +21,7 @@ extension Store {
   }
 }
 
-extension Session {
+extension Transaction {
   fileprivate func showSlice(
     _ zone: ZoneID, _ refused: [RecordRef: String], _ believed: Set<RecordRef>
   ) throws -> ApplyProgress? {

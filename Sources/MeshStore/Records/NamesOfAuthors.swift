@@ -8,13 +8,13 @@ extension ZoneRecords {
   ///
   /// - Throws: `UnitReader.Malformed` if there are too many.
   func note(namesOf author: Int64, table: Int64, columns: [Int64]) throws {
-    let catalog = session.catalog
+    let catalog = transaction.catalog
     let new = ([0] + columns).filter { !catalog.hasNamed(zone.id, author, table, $0) }
     guard !new.isEmpty else { return }
     var count = try catalog.namedCount(zone.id, author)
     for column in new {
       if try !hasNamed(author, table, column) {
-        try session.names.noteNamed(author, in: zone.id, table, column)
+        try transaction.names.noteNamed(author, in: zone.id, table, column)
         count += 1
       }
       catalog.noteNamed(zone.id, author, table, column)
@@ -27,11 +27,11 @@ extension ZoneRecords {
 
   /// Returns whether a change set of an author uses the name of a column.
   func hasNamed(_ author: Int64, _ table: Int64, _ column: Int64) throws -> Bool {
-    try session.names.hasNamed(author, in: zone.id, table, column)
+    try transaction.names.hasNamed(author, in: zone.id, table, column)
   }
 }
 
-extension Session {
+extension Transaction {
   /// Forgets the names of an author that has a cutoff. It writes nothing more here, or starts as if it had written
   /// nothing.
   func forgetNames(of author: Int64, zone: Int64) throws { try names.removeNamed(by: author, in: zone) }

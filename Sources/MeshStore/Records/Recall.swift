@@ -5,7 +5,7 @@ import MeshCore
 ///
 /// Nothing can be flushed or merged before it is done, because the hash of a record covers these values.
 struct Recall {
-  let session: Session
+  let transaction: Transaction
   let records: ZoneRecords
   let log: LogReader
   /// The columns that the rows have shown throughout, or nil if the table was missing.
@@ -18,28 +18,33 @@ struct Recall {
 
   /// Reads what programs wrote since the last flush to the table that is next, if that matters.
   ///
-  /// - Parameter notes: The columns that were read for the same table before.
-  static func readNotes(_ session: Session, _ notes: inout NotedColumns?) throws {
-    guard let next = try session.work.nextRecalledTable(), next.isUnsure, let table = session.catalog.table(next.table)
+  /// - Parameter notes: The notes that an earlier slice read for the same table.
+  static func readNotes(_ transaction: Transaction, _ notes: inout NotedColumns?) throws {
+    guard let next = try transaction.work.nextRecalledTable(), next.isUnsure,
+      let table = transaction.catalog.table(next.table)
     else {
       notes = nil
       return
     }
-    if notes?.table.id == table.id { try notes?.readOn(session) } else { notes = try NotedColumns(session, table) }
+    if notes?.table.id == table.id {
+      try notes?.readOn(transaction)
+    } else {
+      notes = try NotedColumns(transaction, table)
+    }
   }
 
   /// Processes the next part of the log, for the next table.
   static func slice(
-    _ session: Session, _ reader: (ZoneID) throws -> ChangeSetReader, _ notes: inout NotedColumns?
+    _ transaction: Transaction, _ reader: (ZoneID) throws -> ChangeSetReader, _ notes: inout NotedColumns?
   ) throws {
-    try readNotes(session, &notes)
-    guard let next = try session.work.nextRecall() else { return }
-    let kept = next.kept == 0 ? nil : Set(try session.catalog.layout(next.kept))
-    let records = ZoneRecords(session, zone: try session.zoneRows.obtain(next.zone))
-    let log = LogReader(session: session, zone: records.zone.id, reader: try reader(next.zone))
+    try readNotes(transaction, &notes)
+    guard let next = try transaction.work.nextRecall() else { return }
+    let kept = next.kept == 0 ? nil : Set(try transaction.catalog.layout(next.kept))
+    let records = ZoneRecords(transaction, zone: try transaction.zoneRows.obtain(next.zone))
+    let log = LogReader(transaction: transaction, zone: records.zone.id, reader: try reader(next.zone))
     try Recall(
-      session: session, records: records, log: log, kept: kept, noted: notes,
-      gone: session.tableList.hasSuccessor(next.table) ? .untracked : .unknownTable
+      transaction: transaction, records: records, log: log, kept: kept, noted: notes,
+      gone: transaction.tableList.hasSuccessor(next.table) ? .untracked : .unknownTable
     ).walk(next.table, after: next.author, next.number)
   }
 
@@ -47,18 +52,18 @@ struct Recall {
     var (author, number) = (author, number)
     var budget = Choices.slice
     while budget > 0 {
-      guard let next = try session.log.next(after: author, number, in: records.zone.id) else {
-        return try session.work.endRecall(table, in: records.zone.id)
+      guard let next = try transaction.log.next(after: author, number, in: records.zone.id) else {
+        return try transaction.work.endRecall(table, in: records.zone.id)
       }
       (author, number) = next
       budget -= 1 + (try recall(table, author, number))
     }
-    try session.work.advanceRecall(table, in: records.zone.id, to: author, number)
+    try transaction.work.advanceRecall(table, in: records.zone.id, to: author, number)
   }
 
   /// Reads back the values in one change set. Returns the number of the table's rows in it.
   private func recall(_ table: Int64, _ author: Int64, _ number: UInt64) throws -> Int {
-    let head = try session.catalog.heads.of(author, records.zone.id)
+    let head = try transaction.catalog.heads.of(author, records.zone.id)
     guard number <= head.applied + (head.appliedRows > 0 ? 1 : 0) else { return 0 }
     let long = try log.longValues(author, number)
     var rows = 0
@@ -66,7 +71,7 @@ struct Recall {
       guard ref.table == table else { return }
       rows += 1
       guard let old = try records.load(ref), old.generation == change.generation, old.isAlive else { return }
-      let form = session.catalog.table(table)
+      let form = transaction.catalog.table(table)
       let row = try form.flatMap { try records.row($0, ref.key) }
       let isHere = row != nil
       let stamps = Dictionary(

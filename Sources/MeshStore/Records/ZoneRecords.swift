@@ -4,18 +4,18 @@ import MeshCore
 final class ZoneRecords {
   typealias State = RecordState<Int64>
 
-  let session: Session
+  let transaction: Transaction
   /// The counters of the zone. They are changed here, and the code that commits saves them.
   var zone: ZoneRow
   /// The cells of the records that were packed in this access.
   private(set) var packedCells = 0
   /// True if the digest has changed since `saveCounters`.
   private var hasCounted = false
-  private var sql: Connection { session.sql }
-  private var catalog: Catalog { session.catalog }
+  private var sql: Connection { transaction.sql }
+  private var catalog: Catalog { transaction.catalog }
 
-  init(_ session: Session, zone: ZoneRow) {
-    self.session = session
+  init(_ transaction: Transaction, zone: ZoneRow) {
+    self.transaction = transaction
     self.zone = zone
   }
 
@@ -116,7 +116,7 @@ final class ZoneRecords {
   /// Returns whether the zone has change sets of the author.
   func hasWritten(_ author: Author) throws -> Bool {
     guard let number = try catalog.knownAuthor(author) else { return false }
-    return try session.catalog.heads.find(number, zone.id) != nil
+    return try transaction.catalog.heads.find(number, zone.id) != nil
   }
 
   // MARK: Packing
@@ -147,7 +147,7 @@ final class ZoneRecords {
     var bytes = RecordBytes(
       table: try catalog.tableName(ref.table).folded.bytes, key: ref.key, generation: generation)
     for cell in named { bytes.add(cell.name, cell.stamp, cell.value) }
-    return RecordHash(bytes, session.cryptography)
+    return RecordHash(bytes, transaction.cryptography)
   }
 
   // MARK: Writing
@@ -193,10 +193,10 @@ final class ZoneRecords {
   ) throws {
     // A value under a column's former name continues under the new one. No row waits for its bytes, and nothing is kept
     // for them.
-    let former = session.catalog.table(ref.table)?.successors ?? [:]
+    let former = transaction.catalog.table(ref.table)?.successors ?? [:]
     let isFormer = { (use: StoredRecord.AssetUse) in !use.isShown && former[use.column] != nil }
     guard uses != old || !former.isEmpty && uses.contains(where: isFormer) else { return }
-    try session.assets.replaceUses(of: ref, in: zone.id, uses, isFormer: isFormer)
+    try transaction.assets.replaceUses(of: ref, in: zone.id, uses, isFormer: isFormer)
   }
 
   /// Saves the digest and the number of live records, for a zone that is not the access's own.
@@ -205,7 +205,7 @@ final class ZoneRecords {
   func saveCounters(besidePending: Bool) throws {
     guard hasCounted else { return }
     hasCounted = false
-    try session.zoneRows.saveDigest(zone, besidePending: besidePending)
+    try transaction.zoneRows.saveDigest(zone, besidePending: besidePending)
   }
 
   private func count(_ hash: RecordHash, leaving: Bool) {

@@ -68,9 +68,11 @@ extension Store {
   /// Returns the columns of synchronized tables that have a policy other than last edit wins. A column has several if
   /// owners of shares set others.
   public func columnPolicies() throws -> [(table: String, column: String, policy: ColumnPolicy)] {
-    try read { session in
-      session.catalog.allTables.flatMap { table in
-        let policies = session.catalog.policyOwners(of: table).map { session.catalog.policies(of: table, in: $0) }
+    try read { transaction in
+      transaction.catalog.allTables.flatMap { table in
+        let policies = transaction.catalog.policyOwners(of: table).map {
+          transaction.catalog.policies(of: table, in: $0)
+        }
         return table.columns.flatMap { column in
           Set(policies.compactMap { $0[column.id] }).sorted { $0.rawValue < $1.rawValue }.map {
             (table: table.schema.name, column: column.name, policy: $0)
@@ -85,24 +87,24 @@ extension Store {
   /// - Parameter policies: For each table, its columns and their policies.
   /// - Throws: `StoreError` (`schemaRefused`) with every reason. Nothing is set then.
   public func setPolicies(_ policies: [String: [String: ColumnPolicy]], now: Int64) throws {
-    try write { session in
-      try session.check(policies)
+    try write { transaction in
+      try transaction.check(policies)
       var isChanged = false
       for (name, columns) in policies {
         for (column, policy) in columns {
           let setting = ColumnPolicySetting(column: column, policy: policy, time: now)
-          isChanged = try session.savePolicy(setting, of: name, by: nil, isNew: true) || isChanged
+          isChanged = try transaction.savePolicy(setting, of: name, by: nil, isNew: true) || isChanged
         }
       }
-      if isChanged { try session.policiesChanged() }
+      if isChanged { try transaction.policiesChanged() }
     }
   }
 }
 
 extension Store {
   public func ownerPolicies() throws -> [AccountID: [NamedPolicies]] {
-    try read { session in
-      try session.policies.ofOwners().reduce(into: [:]) { found, row in
+    try read { transaction in
+      try transaction.policies.ofOwners().reduce(into: [:]) { found, row in
         let (account, table, setting) = row
         let last = found[account]?.indices.last
         if let last, found[account]?[last].table == table {
@@ -115,11 +117,11 @@ extension Store {
   }
 
   public func saveOwnerPolicies(_ policies: [NamedPolicies], of owner: AccountID) throws {
-    try write { session in
+    try write { transaction in
       let hasNew = try policies.reduce(false) { hasNew, table in
-        try table.policies.reduce(hasNew) { try session.savePolicy($1, of: table.table, by: owner) || $0 }
+        try table.policies.reduce(hasNew) { try transaction.savePolicy($1, of: table.table, by: owner) || $0 }
       }
-      if hasNew { try session.policiesChanged() }
+      if hasNew { try transaction.policiesChanged() }
     }
   }
 
@@ -146,7 +148,7 @@ extension Store {
   }
 }
 
-extension Session {
+extension Transaction {
   fileprivate func check(_ policies: [String: [String: ColumnPolicy]]) throws {
     let reasons = try Store.policyViolations(db, policies)
     guard reasons.isEmpty else { throw StoreError(.schemaRefused, reasons: reasons) }

@@ -18,7 +18,7 @@ struct ReaddedColumns {
   }
 }
 
-extension Session {
+extension Transaction {
   /// Compares the rows of each table with the hashes of their records. If a column was added again in the last place,
   /// even the table's text is the same. A column of which a row has the merged value was not dropped, so a few rows
   /// decide about most tables.
@@ -31,7 +31,7 @@ extension Session {
     if seen > 0, catalog.schemaVersion == seen || catalog.schemaVersion == seen &+ 1 { return found }
     for id in try tableList.inPlace() {
       guard let table = try TrackedTable.read(db, id: id), let form = try catalog.knownForm(table) else { continue }
-      var search = try ReaddedColumnSearch(session: self, table: form)
+      var search = try ReaddedColumnSearch(transaction: self, table: form)
       try search.run()
       if !search.found.isEmpty { found.tables[id] = .init(names: search.found, areUnsure: search.isUnsure) }
     }
@@ -41,7 +41,7 @@ extension Session {
 
 /// Looks for columns of one table whose rows lost their values.
 private struct ReaddedColumnSearch {
-  let session: Session
+  let transaction: Transaction
   let table: TableForm
   private let noted: NotedColumns
   /// The indexes of the columns that may have been added again.
@@ -53,10 +53,10 @@ private struct ReaddedColumnSearch {
   /// Those that somebody wrote to, in another row.
   private var compared: Set<Int> = []
 
-  init(session: Session, table: TableForm) throws {
-    (self.session, self.table) = (session, table)
+  init(transaction: Transaction, table: TableForm) throws {
+    (self.transaction, self.table) = (transaction, table)
     candidates = Set(table.columns.indices.filter { $0 != table.keyColumn })
-    noted = try NotedColumns(session, table)
+    noted = try NotedColumns(transaction, table)
   }
 
   /// The names of the columns that were found, by number.
@@ -73,9 +73,9 @@ private struct ReaddedColumnSearch {
   mutating func run() throws {
     var zones: [Int64: ZoneRecords] = [:]
     guard !candidates.isEmpty else { return }
-    try session.recordRows.forEachShown(table.id) { key, zone in
+    try transaction.recordRows.forEachShown(table.id) { key, zone in
       if zones[zone] == nil {
-        zones[zone] = try session.zoneRows.read(id: zone).map { ZoneRecords(session, zone: $0) }
+        zones[zone] = try transaction.zoneRows.read(id: zone).map { ZoneRecords(transaction, zone: $0) }
       }
       if let records = zones[zone] { try look(at: RecordRef(table: table.id, key: key), records) }
       return !candidates.isEmpty
@@ -142,14 +142,14 @@ struct NotedColumns {
   /// The `mesh_pending.id` of the last note that was read.
   private var last: Int64 = 0
 
-  init(_ session: Session, _ table: TableForm) throws {
+  init(_ transaction: Transaction, _ table: TableForm) throws {
     self.table = table
-    try readOn(session)
+    try readOn(transaction)
   }
 
   /// Reads the notes that were written since the last call.
-  mutating func readOn(_ session: Session) throws {
-    try session.pending.forEach(of: table.id, after: last) { note in
+  mutating func readOn(_ transaction: Transaction) throws {
+    try transaction.pending.forEach(of: table.id, after: last) { note in
       last = note.id
       let key = table.form.canonical(note.key)
       let mask = Mask(layout: note.layout, word: note.word, bits: note.mask)
@@ -157,7 +157,7 @@ struct NotedColumns {
         noted[key] = .all
         return true
       }
-      if sets[mask] == nil { sets[mask] = mask.columns(of: try session.catalog.layout(mask.layout)) }
+      if sets[mask] == nil { sets[mask] = mask.columns(of: try transaction.catalog.layout(mask.layout)) }
       let columns = sets[mask] ?? []
       switch noted[key] {
       case nil: noted[key] = .columns(columns)

@@ -3,7 +3,7 @@ import MeshCore
 
 /// Adds the tables and columns that other devices have and this file lacks.
 struct SchemaAdopter: Step {
-  let session: Session
+  let transaction: Transaction
 
   /// Returns the missing parts of a table, or nil if none is missing. A table that is here and isn't synchronized lacks
   /// no column, but still counts as missing.
@@ -12,14 +12,14 @@ struct SchemaAdopter: Step {
   ) throws -> Store.MissingSchema? {
     let here = try TableSchema.read(db, description.name)
     let lacking = try lacking(description, here)
-    guard try !session.tableList.isFormerName(description.name),
+    guard try !transaction.tableList.isFormerName(description.name),
       try !lacking.isEmpty || TrackedTable.read(db, name: description.name) == nil
     else { return nil }
     var missing = Store.MissingSchema(
       table: description.name, exists: here != nil, columns: lacking.map { description.columns[$0].name },
-      former: try TableRenaming(session: session).formerName(description, trusted), statements: [])
+      former: try TableRenaming(transaction: transaction).formerName(description, trusted), statements: [])
     if let former = missing.former {
-      missing.statements = [TableRenaming(session: session).sql(former, to: description.name)]
+      missing.statements = [TableRenaming(transaction: transaction).sql(former, to: description.name)]
       return missing
     }
     do {
@@ -75,7 +75,7 @@ struct SchemaAdopter: Step {
     let others =
       try indexes.isEmpty
       ? []
-      : session.foreignDescriptions(trusts: trusts).filter { trusts($0.device) }.map(\.table)
+      : transaction.foreignDescriptions(trusts: trusts).filter { trusts($0.device) }.map(\.table)
         .filter { $0.name.folded == description.name.folded }.map { Set($0.columns.map(\.name.folded)) }
     guard !others.isEmpty else { return [:] }
     var renamed: [Int: String] = [:]
@@ -110,10 +110,10 @@ struct SchemaAdopter: Step {
     of table: TableForm
   ) throws -> [(record: (columns: [(column: Int64, stamp: LocalStamp)], extra: [Int64: Value]), values: [Int64: Value])]
   {
-    try session.recordRows.some(of: table.id, onlyShown: true, limit: StoreLimits.recordsThatTell).compactMap {
+    try transaction.recordRows.some(of: table.id, onlyShown: true, limit: StoreLimits.recordsThatTell).compactMap {
       zone, ref in
-      guard let zone = try session.zoneRows.read(id: zone) else { return nil }
-      let records = ZoneRecords(session, zone: zone)
+      guard let zone = try transaction.zoneRows.read(id: zone) else { return nil }
+      let records = ZoneRecords(transaction, zone: zone)
       guard let record = try records.load(ref), !record.extra.isEmpty else { return nil }
       return ((try records.columns(record.stamps), record.extra), try records.values(ref, record))
     }

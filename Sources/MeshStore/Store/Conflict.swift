@@ -25,7 +25,7 @@ public struct Conflict: Hashable, Sendable {
   public var found: Int64
 }
 
-extension Session {
+extension Transaction {
   /// Returns the conflict with the names of its table and column, and without the winner's value.
   func conflict(_ entry: ConflictTable.Entry) throws -> Conflict {
     let loser = try stamp(entry.loser)

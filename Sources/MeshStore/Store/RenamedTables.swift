@@ -12,12 +12,12 @@ extension Store {
   public func renameTables(
     _ descriptions: [SchemaDescription], trusts: (DeviceID) -> Bool = { _ in true }
   ) throws -> [String] {
-    try write { session in
-      let renaming = TableRenaming(session: session)
+    try write { transaction in
+      let renaming = TableRenaming(transaction: transaction)
       let trusted = try renaming.tablesOfOthers(trusts)
       return try descriptions.compactMap { description in
         guard let former = try renaming.formerName(description, trusted) else { return nil }
-        try session.db.execute(sql: renaming.sql(former, to: description.name))
+        try transaction.db.execute(sql: renaming.sql(former, to: description.name))
         return former
       }
     }
@@ -27,8 +27,8 @@ extension Store {
   /// keeps its name.
   func requireNoRoots(in tables: [String]) throws {
     let going = Set(tables.map(\.folded))
-    let reasons = try read { session in
-      try TableRenaming(session: session).lostRoots().filter { going.contains($0.table.folded) }.map(\.mustStay)
+    let reasons = try read { transaction in
+      try TableRenaming(transaction: transaction).lostRoots().filter { going.contains($0.table.folded) }.map(\.mustStay)
     }
     guard reasons.isEmpty else { throw StoreError(.schemaRefused, reasons: reasons) }
   }
@@ -36,7 +36,7 @@ extension Store {
 
 /// Finds tables that were renamed, and lets them continue their records.
 struct TableRenaming: Step {
-  let session: Session
+  let transaction: Transaction
 
   func sql(_ former: String, to name: String) -> String {
     "ALTER TABLE main.\(former.quotedName) RENAME TO \(name.quotedName)"
@@ -44,7 +44,7 @@ struct TableRenaming: Step {
 
   /// Returns the names of the tables that each trusted device has.
   func tablesOfOthers(_ trusts: (DeviceID) -> Bool) throws -> [Set<FoldedName>] {
-    Dictionary(grouping: try session.foreignDescriptions(trusts: trusts).filter { trusts($0.device) }, by: \.device)
+    Dictionary(grouping: try transaction.foreignDescriptions(trusts: trusts).filter { trusts($0.device) }, by: \.device)
       .values.map { Set($0.map(\.table.name.folded)) }
   }
 
@@ -74,16 +74,16 @@ struct TableRenaming: Step {
   /// Returns the names that a table had on other devices, between the former name here and the current one. No device
   /// has such a table any more, and this one never had.
   func namesBetween(_ former: Int64, _ new: Int64) throws -> [Int64] {
-    let described = Set(try session.foreignDescriptions(trusts: { _ in false }).map(\.table.name.folded))
+    let described = Set(try transaction.foreignDescriptions(trusts: { _ in false }).map(\.table.name.folded))
     // A member may have written to many tables that no device has.
-    return try session.tableList.neverHere(limit: StoreLimits.recordsThatTell).filter { table in
+    return try transaction.tableList.neverHere(limit: StoreLimits.recordsThatTell).filter { table in
       try table.id != new && !described.contains(table.name.folded) && TableSchema.kind(db, table.name) == nil
         && isRenaming(someRecords(of: table.id), of: former)
     }.map(\.id)
   }
 
   private func someRecords(of table: Int64) throws -> [(zone: Int64, ref: RecordRef)] {
-    try session.recordRows.some(of: table, onlyShown: false, limit: StoreLimits.recordsThatTell)
+    try transaction.recordRows.some(of: table, onlyShown: false, limit: StoreLimits.recordsThatTell)
   }
 
   /// Returns whether one of the records was written again under another table's name. Then it has the life of a record
@@ -91,8 +91,8 @@ struct TableRenaming: Step {
   /// values distinguish them.
   private func isRenaming(_ records: [(zone: Int64, ref: RecordRef)], of table: Int64) throws -> Bool {
     try records.contains { zone, ref in
-      guard let zone = try session.zoneRows.read(id: zone) else { return false }
-      let zoneRecords = ZoneRecords(session, zone: zone)
+      guard let zone = try transaction.zoneRows.read(id: zone) else { return false }
+      let zoneRecords = ZoneRecords(transaction, zone: zone)
       let formerRef = RecordRef(table: table, key: ref.key)
       guard let record = try zoneRecords.load(ref), let former = try zoneRecords.load(formerRef), former.isAlive else {
         return false
@@ -118,24 +118,24 @@ extension TableRenaming {
   /// Keeps the records of a table that was synchronized under another name, with their stamps and deletes, so that each
   /// device that renames it writes the same. This excludes shares that this device may not write.
   func adoptRecords(for table: TrackedTable) throws {
-    guard let former = try session.tableList.former(of: table.name), former != table.id, let schema = table.schema,
+    guard let former = try transaction.tableList.former(of: table.name), former != table.id, let schema = table.schema,
       let key = schema.keyColumn
     else { return }
     try requireWritable(former, table)
-    let all = try session.recordRows.count(.alive, of: former)
-    let missing = try session.recordRows.countWithoutRow(.alive, of: former, here: (schema.name, key.name))
+    let all = try transaction.recordRows.count(.alive, of: former)
+    let missing = try transaction.recordRows.countWithoutRow(.alive, of: former, here: (schema.name, key.name))
     // If a table was created again under the name, its missing rows are not deletes.
-    let isComplete = try session.tableList.isSuccessor(table.name, of: former) || missing * 2 <= all
-    try session.pending.noteAdoption(by: table.id, of: former, isComplete: isComplete)
-    try session.tableList.removeSuccessor(of: former)
+    let isComplete = try transaction.tableList.isSuccessor(table.name, of: former) || missing * 2 <= all
+    try transaction.pending.noteAdoption(by: table.id, of: former, isComplete: isComplete)
+    try transaction.tableList.removeSuccessor(of: former)
     var origin = former
     for name in try namesBetween(former, table.id) {
-      try session.tableList.setOrigin(origin, of: name)
+      try transaction.tableList.setOrigin(origin, of: name)
       origin = name
     }
-    try session.tableList.setOrigin(origin, of: table.id)
+    try transaction.tableList.setOrigin(origin, of: table.id)
     try PolicyTable.follow(db, (catalog.tableName(former), nil), to: (table.name, nil))
-    try session.policiesChanged()
+    try transaction.policiesChanged()
   }
 
   /// Returns the root records of open shares whose tables are not in the file under their names.
@@ -158,7 +158,7 @@ extension TableRenaming {
   /// Throws if records of a read-only share would remain, because no device accepts them under another name from this
   /// device. They continue if the share's owner renamed the table.
   private func requireWritable(_ former: Int64, _ table: TrackedTable) throws {
-    guard try session.recordRows.remains(of: former, besides: table.id) else { return }
+    guard try transaction.recordRows.remains(of: former, besides: table.id) else { return }
     let name = try catalog.tableName(former)
     throw StoreError(
       .schemaRefused,
@@ -171,8 +171,8 @@ extension TableRenaming {
   /// Continues, in this table, the values that arrived under the table's former name while neither was synchronized. A
   /// former name that is a table again isn't continued.
   func followFormerTable(of table: TrackedTable) throws {
-    try session.tableList.removeOrigin(table.id)
-    try session.pending.noteFormerValues(of: table.id)
+    try transaction.tableList.removeOrigin(table.id)
+    try transaction.pending.noteFormerValues(of: table.id)
   }
 }
 

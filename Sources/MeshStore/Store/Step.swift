@@ -1,10 +1,10 @@
 import GRDB
 
 /// A step of the work inside one transaction.
-protocol Step { var session: Session { get } }
+protocol Step { var transaction: Transaction { get } }
 
 extension Step {
-  var db: Database { session.db }
-  var sql: Connection { session.sql }
-  var catalog: Catalog { session.catalog }
+  var db: Database { transaction.db }
+  var sql: Connection { transaction.sql }
+  var catalog: Catalog { transaction.catalog }
 }

@@ -39,10 +39,10 @@ extension Store {
   ///
   /// - Throws: `StoreError` (`unknownTable`) if no table with that name was ever synchronized.
   public func conflicts(_ filter: ConflictFilter) throws -> ConflictPage {
-    try read { session in
+    try read { transaction in
       var page = ConflictPage(conflicts: [], total: 0, hasMore: false)
-      for entry in try session.rows(filter) {
-        guard let conflict = try session.current(entry) else { continue }
+      for entry in try transaction.rows(filter) {
+        guard let conflict = try transaction.current(entry) else { continue }
         page.total += 1
         if let after = filter.after, conflict.id >= after { continue }
         if page.conflicts.count < filter.limit { page.conflicts.append(conflict) } else { page.hasMore = true }
@@ -65,7 +65,7 @@ extension Store {
   public func conflictDevices() throws -> [DeviceID] { try read { try $0.conflicts.devices() } }
 }
 
-extension Session {
+extension Transaction {
   fileprivate typealias Entry = (lost: Conflict, ref: RecordRef, column: Int64)
 
   fileprivate func rows(_ filter: ConflictFilter) throws -> [Entry] {
@@ -100,7 +100,7 @@ extension Session {
 
   /// Returns whether the lost value is a part that another device has continued in the record's new zone.
   private func hasContinued(_ entry: Entry) throws -> Bool {
-    guard try catalog.part(entry.column) != nil, let place = try Restorer(session: self).placeToRestore(entry.ref),
+    guard try catalog.part(entry.column) != nil, let place = try Restorer(transaction: self).placeToRestore(entry.ref),
       let record = try place.load(entry.ref), record.isAlive,
       let cell = try place.state(entry.ref, record).cells[entry.column], cell.stamp >= entry.lost.loser
     else { return false }

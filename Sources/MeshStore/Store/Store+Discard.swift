@@ -47,19 +47,20 @@ extension Store {
   /// - Throws: `DiscardError`.
   public func discard(table name: String, keys: [[Value]], zone: ZoneID? = nil, now: Int64) throws -> [DiscardedRecord]
   {
-    try write { session in
-      guard let table = session.catalog.knownTable(name) else { throw StoreError.unknownTable(name) }
-      let found = try keys.map { try session.held(table, $0, zone) }
+    try write { transaction in
+      guard let table = transaction.catalog.knownTable(name) else { throw StoreError.unknownTable(name) }
+      let found = try keys.map { try transaction.held(table, $0, zone) }
       return try found.map { place, reason in
-        try session.requireDiscardable(place.ref, place.zone, reason)
-        try session.noteDiscard(place.ref, place.zone, reason, now)
-        return DiscardedRecord(zone: place.zone.zone, table: try session.catalog.tableName(table), key: place.ref.key)
+        try transaction.requireDiscardable(place.ref, place.zone, reason)
+        try transaction.noteDiscard(place.ref, place.zone, reason, now)
+        return DiscardedRecord(
+          zone: place.zone.zone, table: try transaction.catalog.tableName(table), key: place.ref.key)
       }
     }
   }
 }
 
-extension Session {
+extension Transaction {
   fileprivate typealias Place = (ref: RecordRef, zone: ZoneRow)
 
   fileprivate func held(_ table: Int64, _ keys: [Value], _ zone: ZoneID?) throws -> (place: Place, reason: HeldReason) {

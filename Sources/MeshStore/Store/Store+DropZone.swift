@@ -4,10 +4,10 @@ public import MeshCore
 
 extension Store {
   public func keepCopy(of zone: ZoneID) throws {
-    try write { session in
-      let row = try session.zoneRows.obtain(zone)
-      try session.zoneRows.keepCopy(row.id)
-      session.catalog.forgetZones()
+    try write { transaction in
+      let row = try transaction.zoneRows.obtain(zone)
+      try transaction.zoneRows.keepCopy(row.id)
+      transaction.catalog.forgetZones()
     }
   }
 
@@ -16,17 +16,17 @@ extension Store {
   }
 
   public func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool {
-    try writeRefusing { session, refused in
-      guard var row = try session.zoneRows.read(zone) else { return false }
-      let keepingCopy = try keepingCopy || session.zoneRows.keepsCopy(zone)
-      try session.dropPending(row.id, keepingCopy: keepingCopy)
-      return try session.applying { try session.dropRecords(&row, keepingCopy: keepingCopy, refused, now: now) }
-        || session.dropLog(&row)
+    try writeRefusing { transaction, refused in
+      guard var row = try transaction.zoneRows.read(zone) else { return false }
+      let keepingCopy = try keepingCopy || transaction.zoneRows.keepsCopy(zone)
+      try transaction.dropPending(row.id, keepingCopy: keepingCopy)
+      return try transaction.applying { try transaction.dropRecords(&row, keepingCopy: keepingCopy, refused, now: now) }
+        || transaction.dropLog(&row)
     }
   }
 }
 
-extension Session {
+extension Transaction {
   /// Deletes the pending rows of the zone. If the zone is kept as a copy, they become part of the copy.
   fileprivate func dropPending(_ zone: Int64, keepingCopy: Bool) throws {
     if try pending.removeAll(of: zone, keepingCopy: keepingCopy) { try run.endAll() }

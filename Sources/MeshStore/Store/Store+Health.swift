@@ -31,13 +31,13 @@ extension Store {
   /// Returns the synchronized tables that are not in the file, by name.
   public func missingTables() throws -> [String: Fate] {
     let noted = repairs.fates
-    return try read { session in
-      let renamed = try Capture.renamed(session.db)
-      let gone = try TrackedTable.all(session.db).filter { $0.schema == nil }.map { table -> (String, Fate) in
+    return try read { transaction in
+      let renamed = try Capture.renamed(transaction.db)
+      let gone = try TrackedTable.all(transaction.db).filter { $0.schema == nil }.map { table -> (String, Fate) in
         // Nobody has looked since the table disappeared.
         let seen: Fate? = renamed[table.id].map(Fate.renamed) ?? (table.schemaRow == nil ? nil : .dropped)
         let fate = seen ?? noted[table.name] ?? .notKnown
-        if case .renamed(let name) = fate, try TableSchema.kind(session.db, name) == nil {
+        if case .renamed(let name) = fate, try TableSchema.kind(transaction.db, name) == nil {
           return (table.name, Fate.notKnown)
         }
         return (table.name, fate)
@@ -48,9 +48,9 @@ extension Store {
 
   public func captureFaults() throws -> [CaptureFault] {
     let missing = try missingTables()
-    return try read { session in
-      var faults = try TrackedTable.all(session.db).compactMap { try Capture.fault($0, missing, session.db) }
-      if try session.state.isSilent() { faults.append(.silenced) }
+    return try read { transaction in
+      var faults = try TrackedTable.all(transaction.db).compactMap { try Capture.fault($0, missing, transaction.db) }
+      if try transaction.state.isSilent() { faults.append(.silenced) }
       return faults
     }
   }
@@ -86,7 +86,7 @@ extension Store {
   }
 }
 
-extension Session {
+extension Transaction {
   func trackingFaults() throws -> [TrackingRules.Violation] {
     try TrackingRules.laterViolations(db)
       + catalog.allTables.filter(isSharedInPart).map { table in

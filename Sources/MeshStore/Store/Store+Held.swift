@@ -49,14 +49,14 @@ extension Store {
   }
 
   private func listed(_ places: (HeldTable) throws -> [HeldTable.Place]) throws -> [HeldRecord] {
-    try read { session in
-      let found = try places(session.held)
+    try read { transaction in
+      let found = try places(transaction.held)
       var zones: [Int64: ZoneRecords] = [:]
       return try found.compactMap { zone, ref in
-        guard let row = try zones[zone]?.zone ?? session.zoneRows.read(id: zone) else { return nil }
-        let records = zones[zone] ?? ZoneRecords(session, zone: row)
+        guard let row = try zones[zone]?.zone ?? transaction.zoneRows.read(id: zone) else { return nil }
+        let records = zones[zone] ?? ZoneRecords(transaction, zone: row)
         zones[zone] = records
-        return try session.heldRecord(ref, try records.load(ref), records.zone)
+        return try transaction.heldRecord(ref, try records.load(ref), records.zone)
       }
     }
   }
@@ -68,7 +68,7 @@ extension Store {
   public func isShowing() throws -> Bool { try read { try $0.work.isShowing() } }
 }
 
-extension Session {
+extension Transaction {
   /// Returns the number of held records by reason.
   ///
   /// For a record that lacks a parent, the function looks up whether the parent was deleted, was never here, or is in

@@ -16,13 +16,13 @@ public struct StoreQuotas: Sendable {
 
 extension Store {
   public func quotas() throws -> StoreQuotas {
-    try read { session in
+    try read { transaction in
       var quotas = StoreQuotas()
-      for case (let zone?, let author, let count) in try session.names.namedCounts() {
-        quotas.names[zone, default: [:]][try session.catalog.author(author)] = count
+      for case (let zone?, let author, let count) in try transaction.names.namedCounts() {
+        quotas.names[zone, default: [:]][try transaction.catalog.author(author)] = count
       }
-      quotas.waiting = try session.catalog.heads.waiting()
-      quotas.policies = try session.policies.counts()
+      quotas.waiting = try transaction.catalog.heads.waiting()
+      quotas.policies = try transaction.policies.counts()
       return quotas
     }
   }

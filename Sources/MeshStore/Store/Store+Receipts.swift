@@ -10,15 +10,16 @@ extension Store {
   }
 
   public func receipts(_ zone: ZoneID) throws -> [Receipt] {
-    try read { session in
-      guard let row = try session.zoneRows.read(zone) else { return [] }
-      return try session.receipts.list(row.id).reversed().map { receipt in
+    try read { transaction in
+      guard let row = try transaction.zoneRows.read(zone) else { return [] }
+      return try transaction.receipts.list(row.id).reversed().map { receipt in
         let named = try receipt.values.map { values in
-          Dictionary(try values.map { (try session.catalog.column($0.key).name, $0.value) }, uniquingKeysWith: { $1 })
+          Dictionary(
+            try values.map { (try transaction.catalog.column($0.key).name, $0.value) }, uniquingKeysWith: { $1 })
         }
         return Receipt(
           zone: zone,
-          record: RecordName(table: try session.catalog.tableName(receipt.ref.table), key: receipt.ref.key),
+          record: RecordName(table: try transaction.catalog.tableName(receipt.ref.table), key: receipt.ref.key),
           values: named, reason: receipt.reason, noted: receipt.noted)
       }
     }
@@ -31,17 +32,17 @@ extension Store {
   ///
   /// - Returns: The number of written receipts, and the records that block others.
   public func restoreReceipts(_ zone: ZoneID) throws -> (written: Int, inTheWay: Set<RecordName>) {
-    try write { session in
-      guard let row = try session.zoneRows.read(zone) else { return (0, []) }
+    try write { transaction in
+      guard let row = try transaction.zoneRows.read(zone) else { return (0, []) }
       var restored = 0
       var inTheWay: Set<RecordName> = []
-      for receipt in try session.receipts.list(row.id) {
-        if let other = try session.occupant(of: receipt.ref, receipt.values, besides: row) {
-          inTheWay.insert(RecordName(table: try session.catalog.tableName(other.table), key: other.key))
+      for receipt in try transaction.receipts.list(row.id) {
+        if let other = try transaction.occupant(of: receipt.ref, receipt.values, besides: row) {
+          inTheWay.insert(RecordName(table: try transaction.catalog.tableName(other.table), key: other.key))
           continue
         }
-        guard try session.writeAgain(receipt.ref, receipt.values) else { continue }
-        try session.receipts.remove(receipt.id)
+        guard try transaction.writeAgain(receipt.ref, receipt.values) else { continue }
+        try transaction.receipts.remove(receipt.id)
         restored += 1
       }
       return (restored, inTheWay)
@@ -50,15 +51,15 @@ extension Store {
 
   /// Deletes a zone's receipts and their change sets. Returns the number of receipts.
   public func discardReceipts(_ zone: ZoneID) throws -> Int {
-    try write { session in
-      guard let row = try session.zoneRows.read(zone) else { return 0 }
-      try session.log.removeReverted(in: row.id)
-      return try session.receipts.removeAll(of: row.id)
+    try write { transaction in
+      guard let row = try transaction.zoneRows.read(zone) else { return 0 }
+      try transaction.log.removeReverted(in: row.id)
+      return try transaction.receipts.removeAll(of: row.id)
     }
   }
 }
 
-extension Session {
+extension Transaction {
   func noteReceipt(_ ref: RecordRef, _ values: [Int64: Value]?, zone: Int64, _ reason: Receipt.Reason, now: Int64)
     throws
   {

@@ -35,14 +35,14 @@ extension Store {
   public func restore(
     _ wanted: Restoration, _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> RestoredRecord {
-    let (plan, descendants) = try read { session -> (RestorePlan, [RestorePlan]) in
-      let restorer = Restorer(session: session)
+    let (plan, descendants) = try read { transaction -> (RestorePlan, [RestorePlan]) in
+      let restorer = Restorer(transaction: transaction)
       let plan = try restorer.plan(wanted, reader)
       guard case .record(_, _, _, true) = wanted else { return (plan, []) }
       return (plan, try restorer.descendants(of: plan, reader))
     }
-    return try write { session in
-      let restorer = Restorer(session: session)
+    return try write { transaction in
+      let restorer = Restorer(transaction: transaction)
       var restored = try restorer.carryOut(plan)
       for descendant in descendants { _ = try restorer.carryOut(descendant) }
       restored.descendants = descendants.count
@@ -63,7 +63,7 @@ struct RestorePlan {
 
 /// Restores values that were overwritten or deleted.
 struct Restorer: Step {
-  let session: Session
+  let transaction: Transaction
 
   func plan(
     _ wanted: Restoration, _ reader: (ZoneID) throws -> ChangeSetReader
@@ -82,10 +82,11 @@ struct Restorer: Step {
       }
       return try plan(ref, place, numbers, reader)
     case .conflict(let id):
-      guard let found = try session.conflicts.find(id), let zone = try session.zoneRows.read(id: found.zone) else {
+      guard let found = try transaction.conflicts.find(id), let zone = try transaction.zoneRows.read(id: found.zone)
+      else {
         throw RestoreError.unknownConflict(id)
       }
-      let place = try placeToRestore(found.ref) ?? ZoneRecords(session, zone: zone)
+      let place = try placeToRestore(found.ref) ?? ZoneRecords(transaction, zone: zone)
       let record = try place.load(found.ref)
       var plan = RestorePlan(ref: found.ref, zone: place.zone.id, generation: record?.generation ?? 0, values: nil)
       if found.column == ZoneRecords.wholeRecord {
@@ -118,7 +119,7 @@ struct Restorer: Step {
     _ part: ColumnPart, _ number: Int64, lostIn conflict: Int64, _ ref: RecordRef, _ place: ZoneRecords, _ value: Value
   ) throws -> Int64 {
     let name = try catalog.displayedName(number)
-    if try session.lateParts(ref, in: place).contains(where: { $0.conflict == conflict }) {
+    if try transaction.lateParts(ref, in: place).contains(where: { $0.conflict == conflict }) {
       throw RestoreError.continues(column: name)
     }
     guard part.policy != .counter else {
@@ -138,7 +139,7 @@ struct Restorer: Step {
     _ ref: RecordRef, _ place: ZoneRecords, _ record: StoredRecord?, _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> ZoneRecords.State? {
     guard let record else { return nil }
-    let log = LogReader(session: session, zone: place.zone.id, reader: try reader(place.zone.zone))
+    let log = LogReader(transaction: transaction, zone: place.zone.id, reader: try reader(place.zone.zone))
     return try log.lastLives(before: [ref: record.generation])[ref]
   }
 
@@ -146,18 +147,18 @@ struct Restorer: Step {
   private func shownValues(_ ref: RecordRef, _ state: ZoneRecords.State) throws -> [Int64: Value] {
     let values = try state.cells.filter { try catalog.part($0.key) == nil }.mapValues(\.value)
     guard let table = catalog.table(ref.table) else { return values }
-    return try values.merging(session.folded(table, state)) { $1 }
+    return try values.merging(transaction.folded(table, state)) { $1 }
   }
 
   /// Returns the values of a record that lost. The log no longer has its last ones because of a cutoff.
   private func lostValues(_ ref: RecordRef, _ zone: ZoneRow) throws -> [Int64: Value] {
-    try session.conflicts.lastValues(of: ref, in: zone.id).filter { try catalog.part($0.key) == nil }
+    try transaction.conflicts.lastValues(of: ref, in: zone.id).filter { try catalog.part($0.key) == nil }
   }
 
   /// Returns the zone that shows the record, or else the zone in which it was deleted last.
   func placeToRestore(_ ref: RecordRef) throws -> ZoneRecords? {
-    let places = try session.recordRows.zones(of: ref).compactMap {
-      try session.zoneRows.read(id: $0).map { ZoneRecords(session, zone: $0) }
+    let places = try transaction.recordRows.zones(of: ref).compactMap {
+      try transaction.zoneRows.read(id: $0).map { ZoneRecords(transaction, zone: $0) }
     }
     let found = try places.compactMap { place in try place.load(ref).map { (place, $0) } }
     if let shown = found.first(where: { $0.1.isShown }) ?? found.first(where: { $0.1.isAlive }) { return shown.0 }
@@ -169,7 +170,7 @@ struct Restorer: Step {
   ) throws -> RestorePlan {
     let name = try catalog.tableName(ref.table)
     guard let record = try place.load(ref) else { throw RestoreError.unknownRecord(table: name) }
-    let log = LogReader(session: session, zone: place.zone.id, reader: try reader(place.zone.zone))
+    let log = LogReader(transaction: transaction, zone: place.zone.id, reader: try reader(place.zone.zone))
     var plan = RestorePlan(ref: ref, zone: place.zone.id, generation: record.generation, values: nil)
     if let reason = record.held { throw RestoreError.held(reason) }
     if record.isAlive {
@@ -201,17 +202,17 @@ struct Restorer: Step {
   func descendants(
     of root: RestorePlan, _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> [RestorePlan] {
-    guard let zone = try session.zoneRows.read(id: root.zone) else { return [] }
-    let records = ZoneRecords(session, zone: zone)
+    guard let zone = try transaction.zoneRows.read(id: root.zone) else { return [] }
+    let records = ZoneRecords(transaction, zone: zone)
     guard let deleted = try records.load(root.ref), !deleted.isAlive else { return [] }
     var generations: [RecordRef: UInt64] = [:]
     for table in closure(of: root.ref.table) {
-      for ref in try session.recordRows.deleted(of: table.id, in: zone.id) where ref != root.ref {
+      for ref in try transaction.recordRows.deleted(of: table.id, in: zone.id) where ref != root.ref {
         guard let record = try records.load(ref), record.stamps.latest >= deleted.stamps.latest else { continue }
         generations[ref] = record.generation
       }
     }
-    let log = LogReader(session: session, zone: zone.id, reader: try reader(zone.zone))
+    let log = LogReader(transaction: transaction, zone: zone.id, reader: try reader(zone.zone))
     let lives = try log.lastLives(before: generations)
     var (found, parents): ([RestorePlan], [RecordRef]) = ([], [root.ref])
     while let parent = parents.popLast() {
@@ -246,11 +247,11 @@ struct Restorer: Step {
 
   func carryOut(_ plan: RestorePlan) throws -> RestoredRecord {
     let name = try catalog.tableName(plan.ref.table)
-    guard let table = catalog.table(plan.ref.table), let zone = try session.zoneRows.read(id: plan.zone) else {
+    guard let table = catalog.table(plan.ref.table), let zone = try transaction.zoneRows.read(id: plan.zone) else {
       throw RestoreError.held(.unknownTable)
     }
     // There is no record if a cutoff reverted its birth.
-    let record = try ZoneRecords(session, zone: zone).load(plan.ref)
+    let record = try ZoneRecords(transaction, zone: zone).load(plan.ref)
     if let reason = record?.held { throw RestoreError.held(reason) }
     let (isAlive, hasRow) = (record?.isAlive ?? false, try sql.exists(table.selectKey, [plan.ref.key]))
     guard record?.generation ?? 0 == plan.generation, isAlive == hasRow else { throw RestoreError.changed }
@@ -265,7 +266,7 @@ struct Restorer: Step {
     let (values, gone) = try withBytes(wanted, plan.ref, table)
     if let column = gone.first, values?.isEmpty == true, isAlive { throw RestoreError.assetGone(column: column) }
     do {
-      try session.writeAgain(plan.ref, values, table)
+      try transaction.writeAgain(plan.ref, values, table)
     } catch let error as DatabaseError where error.refusesRow && sql.isInTransaction {
       throw RestoreError.refused(error.reason)
     }
@@ -288,8 +289,8 @@ struct Restorer: Step {
       guard let asset = value.asset else { continue }
       let own = table.indexes[column].map { Cell(table: table, key: ref.key, index: $0) }
       var content: [UInt8]?
-      for cell in try session.cells(showing: asset.id) + [own] where content == nil {
-        content = try session.bytes(of: asset, cell, limit: .max)
+      for cell in try transaction.cells(showing: asset.id) + [own] where content == nil {
+        content = try transaction.bytes(of: asset, cell, limit: .max)
       }
       found?[column] = content.map(Value.blob)
       if content == nil { gone.append(try catalog.column(column).name) }

@@ -18,16 +18,16 @@ extension Store {
   }
 
   public func status() throws -> Status {
-    try read { session in
-      let counts = try session.heldCounts()
+    try read { transaction in
+      let counts = try transaction.heldCounts()
       var malformed: [Author: String] = [:]
-      for (author, reason) in try session.catalog.heads.malformed() {
-        malformed[try session.catalog.author(author)] = reason
+      for (author, reason) in try transaction.catalog.heads.malformed() {
+        malformed[try transaction.catalog.author(author)] = reason
       }
       return Status(
-        pending: try session.pending.count(), held: counts,
-        records: try session.zoneRows.liveCounts(),
-        conflicts: try session.conflicts.count(), malformed: malformed)
+        pending: try transaction.pending.count(), held: counts,
+        records: try transaction.zoneRows.liveCounts(),
+        conflicts: try transaction.conflicts.count(), malformed: malformed)
     }
   }
 
@@ -41,8 +41,8 @@ extension Store {
   /// Returns the app's triggers that have written to synchronized tables while merged rows were written, since the
   /// start, each with the table. Their writes were reverted.
   public func intrudingTriggers() throws -> [String: String] {
-    try read { session in
-      Dictionary(session.sql.intruders.map { ($0.trigger, $0.table) }, uniquingKeysWith: min)
+    try read { transaction in
+      Dictionary(transaction.sql.intruders.map { ($0.trigger, $0.table) }, uniquingKeysWith: min)
     }
   }
 
@@ -69,6 +69,6 @@ extension Store {
   }
 }
 
-extension Session {
+extension Transaction {
   func dataVersion() throws -> Int { Int(try sql.integer("PRAGMA main.data_version") ?? 0) }
 }

@@ -31,7 +31,7 @@ extension Store {
       try $0.install(tables, private: privateTables, integerKeys: integerKeys, readded: readded)
     }
     try takeIn(now: now)
-    return try read { session in try installed.map(session.summary) }
+    return try read { transaction in try installed.map(transaction.summary) }
   }
 
   /// Ends the synchronization of a table, whose rows stay in it. The merged values are kept, and arriving changes are
@@ -49,17 +49,17 @@ extension Store {
         throw StoreError.unknownTable(name)
       }
       while try keepValues(table.id) {}
-      try write { session in
-        _ = try Capture.remove(session.db, table: name)
-        try session.updatePermissions()
+      try write { transaction in
+        _ = try Capture.remove(transaction.db, table: name)
+        try transaction.updatePermissions()
       }
     }
   }
 
   private func requireNoReferences(to tables: [String]) throws {
     let going = Set(tables.map(\.folded))
-    let reasons = try read { session in
-      try TrackedTable.all(session.db).filter { !going.contains($0.name.folded) }.flatMap { table in
+    let reasons = try read { transaction in
+      try TrackedTable.all(transaction.db).filter { !going.contains($0.name.folded) }.flatMap { table in
         (table.schema?.foreignKeys ?? []).filter { going.contains($0.parent.folded) }.map {
           "\($0.parent): \(table.name) refers to it and stays synchronized; untrack \(table.name) as well"
         }
@@ -70,13 +70,13 @@ extension Store {
 
   /// Moves a slice of the table's merged values to the tables of mesh. Returns false if none is left.
   private func keepValues(_ table: Int64) throws -> Bool {
-    try write { session in
-      let rows = try session.recordRows.some(of: table, onlyShown: true, limit: Choices.slice)
+    try write { transaction in
+      let rows = try transaction.recordRows.some(of: table, onlyShown: true, limit: Choices.slice)
       for (zone, ref) in rows {
-        guard let zone = try session.zoneRows.read(id: zone) else { continue }
-        let records = ZoneRecords(session, zone: zone)
+        guard let zone = try transaction.zoneRows.read(id: zone) else { continue }
+        let records = ZoneRecords(transaction, zone: zone)
         guard let old = try records.load(ref) else { continue }
-        let form = session.catalog.table(table)
+        let form = transaction.catalog.table(table)
         let row = try form.flatMap { form in try records.row(form, ref.key).map { records.named($0, old, form) } }
         var kept = old
         kept.extra = try records.values(ref, old)
@@ -107,8 +107,8 @@ extension Store {
 
   /// Returns the synchronized tables.
   public func tables() throws -> [TableSummary] {
-    try read { session in
-      try TrackedTable.all(session.db).map(session.summary)
+    try read { transaction in
+      try TrackedTable.all(transaction.db).map(transaction.summary)
     }
   }
 
@@ -128,42 +128,42 @@ extension Store {
   // MARK: Schema of others
 
   public func schemaDescriptions() throws -> [SchemaDescription] {
-    try read { session in
-      try TrackedTable.all(session.db).compactMap { table in
+    try read { transaction in
+      try TrackedTable.all(transaction.db).compactMap { table in
         var description = table.schema?.travelling
         description?.isPrivate = table.isPrivate
-        description?.policies = try session.policies.own(of: table.name)
+        description?.policies = try transaction.policies.own(of: table.name)
         return description
       }
     }
   }
 
   public func saveForeignSchema(_ descriptions: [SchemaDescription], device: DeviceID, isOwn: Bool) throws -> [String] {
-    try write { session in
-      try session.foreignSchemas.removeAll(of: device)
-      if !isOwn { try session.forgetSchemas(besides: device, owners) }
+    try write { transaction in
+      try transaction.foreignSchemas.removeAll(of: device)
+      if !isOwn { try transaction.forgetSchemas(besides: device, owners) }
       for var description in descriptions {
         description.isPrivate = isOwn && description.isPrivate
-        try session.foreignSchemas.insert(description, of: device)
+        try transaction.foreignSchemas.insert(description, of: device)
       }
       let owner = isOwn ? nil : owners.account(certifying: device)
       let hasNew = try descriptions.reduce(false) { hasNew, description in
         guard isOwn || owner != nil else { return hasNew }
         return try description.policies.reduce(hasNew) {
-          try session.savePolicy($1, of: description.name, by: owner) || $0
+          try transaction.savePolicy($1, of: description.name, by: owner) || $0
         }
       }
-      if hasNew { try session.policiesChanged() }
+      if hasNew { try transaction.policiesChanged() }
       let isPrivate = Set(isOwn ? descriptions.filter(\.isPrivate).map(\.name.folded) : [])
-      let tables = try TrackedTable.all(session.db).filter {
+      let tables = try TrackedTable.all(transaction.db).filter {
         !$0.isPrivate && isPrivate.contains($0.name.folded)
       }
       for table in tables {
-        try session.tableList.setPrivate(table.id)
+        try transaction.tableList.setPrivate(table.id)
       }
-      if !tables.isEmpty { session.catalog.forget() }
+      if !tables.isEmpty { transaction.catalog.forget() }
       // A column that only this device had may now be on other devices.
-      try session.updatePermissions()
+      try transaction.updatePermissions()
       return tables.map(\.name)
     }
   }
@@ -174,15 +174,16 @@ extension Store {
   /// - Parameter trusts: Returns whether the expressions of a device are adopted, and whether the device may describe a
   ///   table that is in this file and isn't synchronized. A program may use such a table for something else.
   public func foreignSchemas(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [SchemaDescription] {
-    try read { session in
+    try read { transaction in
       var others: [String: Bool] = [:]
       func isOthers(_ name: String) throws -> Bool {
         if let known = others[name] { return known }
-        let found = try TrackedTable.read(session.db, name: name) == nil && TableSchema.kind(session.db, name) != nil
+        let found =
+          try TrackedTable.read(transaction.db, name: name) == nil && TableSchema.kind(transaction.db, name) != nil
         others[name] = found
         return found
       }
-      let all = try session.foreignDescriptions(trusts: trusts).filter {
+      let all = try transaction.foreignDescriptions(trusts: trusts).filter {
         try trusts($0.device) || !isOthers($0.table.name)
       }
       var merged: [SchemaDescription] = []
@@ -218,9 +219,9 @@ extension Store {
 
   public func missingSchema(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [MissingSchema] {
     let wanted = try foreignSchemas(trusts: trusts)
-    return try read { session in
-      let trusted = try TableRenaming(session: session).tablesOfOthers(trusts)
-      return try wanted.compactMap { try SchemaAdopter(session: session).missing($0, trusts, trusted) }
+    return try read { transaction in
+      let trusted = try TableRenaming(transaction: transaction).tablesOfOthers(trusts)
+      return try wanted.compactMap { try SchemaAdopter(transaction: transaction).missing($0, trusts, trusted) }
     }
   }
 
@@ -228,9 +229,9 @@ extension Store {
   /// with one line for each.
   public func leftOut(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [String] {
     let others = try foreignSchemas(trusts: trusts)
-    return try read { session in
+    return try read { transaction in
       try others.flatMap { table in
-        let own = try TableSchema.read(session.db, table.name)?.travelling?.rules?.leftOut ?? []
+        let own = try TableSchema.read(transaction.db, table.name)?.travelling?.rules?.leftOut ?? []
         return (table.rules?.leftOut ?? []).filter { !own.contains($0) }.map { $0.text(table: table.name) }
       }
     }
@@ -255,11 +256,11 @@ extension Store {
     now: Int64
   ) throws -> Adoption {
     let keyed = descriptions.contains { $0.columns[$0.key].declaredType.asciiLowercased == "integer" }
-    let adoption = try write { session in
+    let adoption = try write { transaction in
       var (adoption, room) = (Adoption(), StoreLimits.columnsTogether)
-      let descriptions = try descriptions.filter { try !session.tableList.isFormerName($0.name) }
+      let descriptions = try descriptions.filter { try !transaction.tableList.isFormerName($0.name) }
       for description in descriptions {
-        adoption.leftOut += try SchemaAdopter(session: session).adopt(description, &room, trusts).map {
+        adoption.leftOut += try SchemaAdopter(transaction: transaction).adopt(description, &room, trusts).map {
           $0.text(table: description.name)
         }
       }
@@ -271,10 +272,10 @@ extension Store {
       if adoption.hasMore {
         // A synchronized table only gets its triggers, once, as if a program had added the columns.
         try TrackingRules.validate(
-          session.db, tables: names(false), private: names(true), integerKeys: integerKeys || keyed)
-        tracked = Set(try TrackedTable.all(session.db).map(\.name.folded))
+          transaction.db, tables: names(false), private: names(true), integerKeys: integerKeys || keyed)
+        tracked = Set(try TrackedTable.all(transaction.db).map(\.name.folded))
       }
-      _ = try session.install(
+      _ = try transaction.install(
         names(false, besides: tracked), private: names(true, besides: tracked), integerKeys: integerKeys || keyed)
       return adoption
     }
@@ -304,7 +305,7 @@ extension SchemaDescription {
   }
 }
 
-extension Session {
+extension Transaction {
   /// Deletes descriptions. For another account, those of a few devices are kept, each at most as long as a message.
   fileprivate func forgetSchemas(besides device: DeviceID, _ accounts: Accounts) throws {
     guard let account = accounts.account(certifying: device) else { return }
@@ -323,7 +324,7 @@ extension Session {
     let before = Set(try TrackedTable.all(db).map(\.id))
     let known = try tableList.known().mapValues { $0 ? TableSlice.again : TableSlice.anew }
     let installed = try Capture.install(db, tables: tables, private: privateTables, integerKeys: integerKeys)
-    let renaming = TableRenaming(session: self)
+    let renaming = TableRenaming(transaction: self)
     for table in installed where !before.contains(table.id) {
       try renaming.requireNoRoot(in: table)
       try work.request(.takeIn, table.id, layout: known[table.id] ?? 0)

@@ -13,9 +13,9 @@ extension Store {
     case nil: return .done
     case .schema:
       let readded = try read { try $0.readdedColumns() }
-      let (wasSilent, findings, faults) = try write { session in
-        let (wasSilent, findings) = try session.noteSchema(readded)
-        return (wasSilent, findings, try session.trackingFaults())
+      let (wasSilent, findings, faults) = try write { transaction in
+        let (wasSilent, findings) = try transaction.noteSchema(readded)
+        return (wasSilent, findings, try transaction.trackingFaults())
       }
       repairs.note(wasSilent: wasSilent, findings)
       return .schemaChanged(findings.compactMap(\.notice) + faults.map(\.notice))
@@ -37,20 +37,20 @@ extension Store {
 
   /// Compares all rows with the merged values, slice by slice. Notes each difference as if a trigger had seen it.
   public func rescan(tables: [String] = []) throws {
-    try write { session in
-      for table in try tables.isEmpty ? TrackedTable.all(session.db) : tables.map({ try session.tracked($0) }) {
-        try session.work.request(.compare, table.id)
+    try write { transaction in
+      for table in try tables.isEmpty ? TrackedTable.all(transaction.db) : tables.map({ try transaction.tracked($0) }) {
+        try transaction.work.request(.compare, table.id)
       }
     }
   }
 
   public func unsent(_ zone: ZoneID) throws -> Unsent {
-    try read { session in
-      if try session.dueUpkeep() != nil { return .pending }
-      let row = try session.zoneRows.read(zone)?.id ?? 0
+    try read { transaction in
+      if try transaction.dueUpkeep() != nil { return .pending }
+      let row = try transaction.zoneRows.read(zone)?.id ?? 0
       // Rows that are not routed yet may belong to the zone.
-      if try session.pending.mayHave(row) { return .pending }
-      return try session.held.has(.valueTooLong, in: row) || session.tableList.hasUncaptured()
+      if try transaction.pending.mayHave(row) { return .pending }
+      return try transaction.held.has(.valueTooLong, in: row) || transaction.tableList.hasUncaptured()
         ? .unsendable : .nothing
     }
   }
@@ -80,7 +80,7 @@ extension Store {
   }
 }
 
-extension Session {
+extension Transaction {
   fileprivate enum Upkeep {
     case schema, recall, forbidden, rows
   }

@@ -25,13 +25,13 @@ extension Store {
   /// Returns the work in progress. It is almost always empty. It counts the rows of the tables, which takes time if a
   /// table is large.
   public func workInProgress() throws -> [WorkInProgress] {
-    try read { session in
-      try session.slicing() + session.recalling() + session.showing()
+    try read { transaction in
+      try transaction.slicing() + transaction.recalling() + transaction.showing()
     }
   }
 }
 
-extension Session {
+extension Transaction {
   fileprivate func slicing() throws -> [WorkInProgress] {
     try work.imports().compactMap { id, task, done in
       guard let table = catalog.table(id) else { return nil }

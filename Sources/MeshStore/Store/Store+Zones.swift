@@ -8,9 +8,9 @@ extension Store {
   public func controlRecords(_ zone: ZoneID) throws -> [[UInt8]] { try read { try $0.control.records(zone) } }
 
   public func insertControlRecords(_ records: [(id: ControlID, bytes: [UInt8])], zone: ZoneID) throws {
-    try write { session in
-      let row = try session.zoneRows.obtain(zone)
-      for record in records { try session.control.insert(record.id, record.bytes, zone: row.id) }
+    try write { transaction in
+      let row = try transaction.zoneRows.obtain(zone)
+      for record in records { try transaction.control.insert(record.id, record.bytes, zone: row.id) }
     }
   }
 
@@ -19,8 +19,10 @@ extension Store {
   public func accounts() throws -> [AccountID] { try read { try $0.control.accounts() } }
 
   public func saveAccountStates(_ states: [AccountID: [UInt8]]) throws {
-    try write { session in
-      for (account, bytes) in states.sorted(by: { $0.key < $1.key }) { try session.control.save(bytes, of: account) }
+    try write { transaction in
+      for (account, bytes) in states.sorted(by: { $0.key < $1.key }) {
+        try transaction.control.save(bytes, of: account)
+      }
     }
   }
 
@@ -33,14 +35,14 @@ extension Store {
   public func accountNames() throws -> [AccountID: String] { try read { try $0.control.names() } }
 
   public func instance(_ zone: ZoneID) throws -> InstanceID? {
-    try read { session in
-      try session.zoneRows.read(zone)?.instance
+    try read { transaction in
+      try transaction.zoneRows.read(zone)?.instance
     }
   }
 
   public func beginInstance(_ instance: InstanceID, zone: ZoneID) throws {
-    try write { session in
-      var row = try session.zoneRows.obtain(zone)
+    try write { transaction in
+      var row = try transaction.zoneRows.obtain(zone)
       row.instance = instance
       // A unit that the earlier instance left unfinished is never continued; its rows are still pending.
       row.flushPart = 0
@@ -48,13 +50,13 @@ extension Store {
       row.flushValues = 0
       row.runLast = 0
       row.runRows = 0
-      try session.zoneRows.save(row)
+      try transaction.zoneRows.save(row)
     }
   }
 
   public func digest(_ zone: ZoneID) throws -> ZoneDigest {
-    try read { session in
-      guard let row = try session.zoneRows.read(zone) else {
+    try read { transaction in
+      guard let row = try transaction.zoneRows.read(zone) else {
         return ZoneDigest(records: 0, hash: RecordHash(low: 0, high: 0).bytes)
       }
       return ZoneDigest(
@@ -75,7 +77,7 @@ extension Store {
   }
 }
 
-extension Session {
+extension Transaction {
   func save(_ acknowledgements: [ZoneID: [DeviceID: ControlTable.Acknowledgement]]) throws {
     for (zone, devices) in acknowledgements {
       guard let row = try zoneRows.read(zone) else { continue }

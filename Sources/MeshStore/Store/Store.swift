@@ -82,10 +82,10 @@ public final class Store: ReplicaStore {
     // A process that was killed inside a commit leaves the commit in the WAL. Others can read it, but it was perhaps
     // never synced. Data that was sent from it must not be lost in a power cut. Any durable commit syncs all commits
     // before it, and this one changes a page.
-    let wasSilent = try write { session in
-      let wasSilent = try session.endSilence()
-      try session.applying {}
-      try session.state.beginHistory()
+    let wasSilent = try write { transaction in
+      let wasSilent = try transaction.endSilence()
+      try transaction.applying {}
+      try transaction.state.beginHistory()
       return wasSilent
     }
     history = try read { try $0.state.history() }
@@ -141,14 +141,14 @@ public final class Store: ReplicaStore {
 
   // MARK: Access
 
-  func read<T>(_ body: (Session) throws -> T) throws -> T {
+  func read<T>(_ body: (Transaction) throws -> T) throws -> T {
     try mapped {
       try file.settle()
       return try file.read { db in
         try requireHistory()
         try catalog.refresh(db)
         catalog.isWritable = false
-        return try body(session(db))
+        return try body(transaction(db))
       }
     }
   }
@@ -157,7 +157,7 @@ public final class Store: ReplicaStore {
   ///
   /// - Parameter isDurable: False for data that other devices can be asked for again, and have not been told that this
   ///   node has it.
-  func write<T>(isDurable: Bool = true, _ body: (Session) throws -> T) throws -> T {
+  func write<T>(isDurable: Bool = true, _ body: (Transaction) throws -> T) throws -> T {
     try mapped {
       // SQLite copies and resets the log itself in that case.
       if walGuard == nil { server.rest() }
@@ -169,9 +169,9 @@ public final class Store: ReplicaStore {
           try catalog.refresh(db)
           catalog.isWritable = true
           let changes = sql.totalChanges
-          let session = session(db)
-          let result = try body(session)
-          if !unsaved.isEmpty { try session.save(unsaved) }
+          let transaction = transaction(db)
+          let result = try body(transaction)
+          if !unsaved.isEmpty { try transaction.save(unsaved) }
           if sql.totalChanges != changes { try next?.advance(sql) }
           return result
         }
@@ -216,8 +216,8 @@ public final class Store: ReplicaStore {
 
   func reached(_ branch: RareBranch) { sql.probe?(branch) }
 
-  private func session(_ db: Database) -> Session {
-    Session(
+  private func transaction(_ db: Database) -> Transaction {
+    Transaction(
       db: db, sql: sql, catalog: catalog, cryptography: cryptography, run: run, staged: staged, server: server,
       pieces: pieces, device: device)
   }

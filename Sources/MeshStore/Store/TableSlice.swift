@@ -48,16 +48,16 @@ struct TableSlice {
   ///
   /// - Parameter least: The lowest task to do.
   static func next(
-    _ session: Session, _ least: Task, _ places: ImportPlaces,
+    _ transaction: Transaction, _ least: Task, _ places: ImportPlaces,
     _ reader: ((ZoneID) throws -> ChangeSetReader)?
   ) throws -> TableSlice? {
-    guard let next = try session.work.nextImport(least) else { return nil }
+    guard let next = try transaction.work.nextImport(least) else { return nil }
     let (id, layout) = (next.table, next.layout)
     var slice = TableSlice(table: id, after: next.after)
     slice.places = places
-    guard let table = session.catalog.table(id), let task = next.task else { return slice }
+    guard let table = transaction.catalog.table(id), let task = next.task else { return slice }
     let size = task == .takeIn ? StoreLimits.importSlice : Choices.slice
-    let keys = try slice.keys(session, table, size)
+    let keys = try slice.keys(transaction, table, size)
     slice.read = keys.count
     if keys.count == size { slice.last = keys.last }
     switch task {
@@ -66,14 +66,14 @@ struct TableSlice {
         Note(key: $0, op: PendingSlice.Op.importing, word: Int(layout), wall: PendingSlice.migrated)
       }
       if slice.last == nil, layout != 0 {
-        slice.notes += try Self.deletedMeanwhile(session, table, isSame: layout == Self.again)
+        slice.notes += try Self.deletedMeanwhile(transaction, table, isSame: layout == Self.again)
       }
     case .compare, .compareRecreated, .compareReturned:
       let merged = reader.map {
-        LoggedValues(session, table: id, keys: Set(keys.map(table.form.canonical)), places, $0)
+        LoggedValues(transaction, table: id, keys: Set(keys.map(table.form.canonical)), places, $0)
       }
-      let before = try session.catalog.layout(layout)
-      let comparison = try Comparison(session, table, before: before, merged)
+      let before = try transaction.catalog.layout(layout)
+      let comparison = try Comparison(transaction, table, before: before, merged)
       slice.rows = keys.count
       for key in keys {
         let notes = try comparison.notes(key)
@@ -93,16 +93,16 @@ struct TableSlice {
 
   /// Creates a slice of one record, regardless of other work in progress.
   init(
-    _ session: Session, _ table: TableForm, record key: Value, _ reader: ((ZoneID) throws -> ChangeSetReader)?
+    _ transaction: Transaction, _ table: TableForm, record key: Value, _ reader: ((ZoneID) throws -> ChangeSetReader)?
   ) throws {
     self.init(table: table.id, after: .null)
-    let row = try session.sql.first(table.selectKey, [key]) { $0.value(0) }
+    let row = try transaction.sql.first(table.selectKey, [key]) { $0.value(0) }
     notes =
       try row.map {
         let merged = reader.map {
-          LoggedValues(session, table: table.id, keys: [table.form.canonical(key)], ImportPlaces(), $0)
+          LoggedValues(transaction, table: table.id, keys: [table.form.canonical(key)], ImportPlaces(), $0)
         }
-        return try Comparison(session, table, before: [], merged).notes($0)
+        return try Comparison(transaction, table, before: [], merged).notes($0)
       } ?? [
         Note(key: key, op: PendingSlice.Op.delete)
       ]
@@ -110,9 +110,9 @@ struct TableSlice {
 
   /// Returns notes of records whose row was in the table when it stopped being synchronized, and is missing now. If the
   /// table was recreated, the rows were deleted only if most rows are there.
-  private static func deletedMeanwhile(_ session: Session, _ table: TableForm, isSame: Bool) throws -> [Note] {
-    let missing = try session.recordRows.keysWithoutRow(.untracked, of: table)
-    guard try isSame || missing.count * 2 <= session.recordRows.count(.untracked, of: table.id) else { return [] }
+  private static func deletedMeanwhile(_ transaction: Transaction, _ table: TableForm, isSame: Bool) throws -> [Note] {
+    let missing = try transaction.recordRows.keysWithoutRow(.untracked, of: table)
+    guard try isSame || missing.count * 2 <= transaction.recordRows.count(.untracked, of: table.id) else { return [] }
     return missing.map { Note(key: $0, op: PendingSlice.Op.delete) }
   }
 
@@ -121,22 +121,22 @@ struct TableSlice {
     self.after = after
   }
 
-  private func keys(_ session: Session, _ table: TableForm, _ count: Int) throws -> [Value] {
+  private func keys(_ transaction: Transaction, _ table: TableForm, _ count: Int) throws -> [Value] {
     let key = table.keyName.quotedName
-    return try session.sql.all(
+    return try transaction.sql.all(
       "SELECT \(key) FROM main.\(table.schema.name.quotedName)\(after == .null ? "" : " WHERE \(key) > ?")"
         + " ORDER BY \(key) LIMIT \(count)", after == .null ? [] : [after]
     ) { $0.value(0) }
   }
 
   /// Writes the notes. Returns false, and does nothing, if the table's task was restarted or changed meanwhile.
-  func note(_ session: Session, now: Int64) throws -> Bool {
-    guard try session.work.isImporting(table, after: after) && session.isCurrent() else { return false }
-    try insertNotes(session.pending, now: now)
+  func note(_ transaction: Transaction, now: Int64) throws -> Bool {
+    guard try transaction.work.isImporting(table, after: after) && transaction.isCurrent() else { return false }
+    try insertNotes(transaction.pending, now: now)
     if let last {
-      try session.work.advanceImport(table, to: last, by: read)
+      try transaction.work.advanceImport(table, to: last, by: read)
     } else {
-      try session.work.endImport(table)
+      try transaction.work.endImport(table)
     }
     return true
   }
@@ -155,7 +155,7 @@ struct TableSlice {
 extension TableSlice {
   /// A comparison of a table's rows with its records.
   private struct Comparison {
-    let session: Session
+    let transaction: Transaction
     let table: TableForm
     /// The `mesh_layout.id` of the triggers.
     let layout: Int64
@@ -164,13 +164,15 @@ extension TableSlice {
     let zones: [ZoneRecords]
     let merged: LoggedValues?
 
-    init(_ session: Session, _ table: TableForm, before: [Int64], _ merged: LoggedValues?) throws {
-      self.session = session
+    init(_ transaction: Transaction, _ table: TableForm, before: [Int64], _ merged: LoggedValues?) throws {
+      self.transaction = transaction
       self.table = table
       self.merged = merged
       self.before = Set(before)
-      layout = try TrackedTable.read(session.db, id: table.id)?.layout ?? 0
-      zones = try session.zoneRows.all().compactMap(session.zoneRows.read).map { ZoneRecords(session, zone: $0) }
+      layout = try TrackedTable.read(transaction.db, id: table.id)?.layout ?? 0
+      zones = try transaction.zoneRows.all().compactMap(transaction.zoneRows.read).map {
+        ZoneRecords(transaction, zone: $0)
+      }
     }
 
     /// Returns the notes that a trigger would have made of the row.
@@ -179,8 +181,8 @@ extension TableSlice {
       guard let (records, record) = try live(ref) else { return [Note(key: key, op: PendingSlice.Op.insert)] }
       guard let row = try records.row(table, key) else { return [] }
       let changed = try records.differences(ref, record, table, row: row, merged: merged) { index, asset in
-        try session.manifest(asset.id).map {
-          try session.holds($0, Cell(table: table, key: key, index: index))
+        try transaction.manifest(asset.id).map {
+          try transaction.holds($0, Cell(table: table, key: key, index: index))
         } ?? false
       }
       // A migration fills new columns on every machine by itself. These values are older than every edit, and merged
@@ -208,8 +210,10 @@ extension TableSlice {
       return try record.extra.contains { column, value in
         guard value.asset != nil, table.indexes[column] == nil, let shown = record.shown[column] else { return false }
         guard let asset = shown.asset else { return row[index] == shown }
-        guard let manifest = try session.manifest(asset.id), row[index].asset?.size == asset.size else { return false }
-        return try session.holds(manifest, Cell(table: table, key: key, index: index))
+        guard let manifest = try transaction.manifest(asset.id), row[index].asset?.size == asset.size else {
+          return false
+        }
+        return try transaction.holds(manifest, Cell(table: table, key: key, index: index))
       }
     }
 
@@ -227,8 +231,8 @@ extension TableSlice {
       if isAwaited, row[index] == .null { return false }
       let shown = record.shown[origin] ?? (record.extra[origin] ?? .null)
       guard let asset = shown.asset else { return row[index] != shown }
-      guard let manifest = try session.manifest(asset.id), row[index].asset?.size == asset.size else { return true }
-      return try !session.holds(manifest, Cell(table: table, key: key, index: index))
+      guard let manifest = try transaction.manifest(asset.id), row[index].asset?.size == asset.size else { return true }
+      return try !transaction.holds(manifest, Cell(table: table, key: key, index: index))
     }
 
     /// Returns notes for records without a row, which take on the new names as well.
@@ -237,7 +241,7 @@ extension TableSlice {
         !before.isEmpty && !before.contains(table.columns[$0].id) && table.origins[table.columns[$0].id] != nil
       }
       guard !renamed.isEmpty else { return [] }
-      return try session.recordRows.keys(.held, of: table.id).flatMap {
+      return try transaction.recordRows.keys(.held, of: table.id).flatMap {
         updates($0, renamed, wall: PendingSlice.renamed)
       }
     }
@@ -245,8 +249,8 @@ extension TableSlice {
     private func hasDanglingReference(_ row: [Value]) throws -> Bool {
       try table.references.contains { reference in
         let value = row[reference.column]
-        guard value != .null, let parent = session.catalog.table(reference.parent) else { return false }
-        return try !session.sql.exists(parent.selectKey, [value])
+        guard value != .null, let parent = transaction.catalog.table(reference.parent) else { return false }
+        return try !transaction.sql.exists(parent.selectKey, [value])
       }
     }
 
@@ -273,9 +277,9 @@ extension TableSlice {
       if task == .compareReturned { return [] }
       // Records of a table that was recreated are held until it is filled.
       let side = task == .compareRecreated ? RecordTable.Side.shownBefore : .shown
-      let missing = try session.recordRows.keysWithoutRow(side, of: table)
+      let missing = try transaction.recordRows.keysWithoutRow(side, of: table)
       if task == .compareRecreated, !isExchanged,
-        try missing.count * 2 > session.recordRows.count(side, of: table.id)
+        try missing.count * 2 > transaction.recordRows.count(side, of: table.id)
       {
         return []
       }

@@ -76,10 +76,10 @@ private let schema = "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, title TEX
     try a.run("UPDATE mesh_pending SET wall = \(noted) WHERE key = '~'")
     try a.run("UPDATE mesh_pending SET wall = \(a.now - 1_000) WHERE key <> '~'")
     try b.pull(from: a)
-    let record = try b.store.read { session in
-      let zone = try #require(try session.zoneRows.read(Peer.zone))
-      let table = try #require(session.catalog.allTables.first)
-      return try ZoneRecords(session, zone: zone).load(RecordRef(table: table.id, key: .text("~")))
+    let record = try b.store.read { transaction in
+      let zone = try #require(try transaction.zoneRows.read(Peer.zone))
+      let table = try #require(transaction.catalog.allTables.first)
+      return try ZoneRecords(transaction, zone: zone).load(RecordRef(table: table.id, key: .text("~")))
     }
     #expect(record?.stamps.base.time == HybridTime(milliseconds: noted))
   }

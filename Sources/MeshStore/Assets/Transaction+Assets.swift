@@ -1,7 +1,7 @@
 import MeshCore
 
 /// Manifests, and the bytes that are kept for records.
-extension Session {
+extension Transaction {
   /// Saves a manifest inside a write transaction. A known manifest stays.
   func remember(_ manifest: AssetManifest) throws -> Asset {
     let asset = try manifest.asset(cryptography)

@@ -2,7 +2,7 @@ import GRDB
 import MeshCore
 
 /// The database and caches that one access to the file works with.
-struct Session {
+struct Transaction {
   let db: Database
   let sql: Connection
   let catalog: Catalog

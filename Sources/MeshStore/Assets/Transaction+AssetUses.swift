@@ -1,6 +1,6 @@
 import MeshCore
 
-extension Session {
+extension Transaction {
   /// Returns the cells that show an asset, as far as mesh knows.
   func cells(showing asset: AssetID) throws -> [Cell] { try assets.shown(asset, limit: 8).compactMap(cell) }
 

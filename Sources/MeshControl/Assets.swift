@@ -25,7 +25,7 @@ public struct AssetsReport: Codable, Hashable, Sendable {
     (self.waiting, self.complete, self.received, self.speed) = (waiting, complete, received, speed)
   }
 
-  /// How a BLOB stands.
+  /// The state of a BLOB.
   public enum State: String, Codable, Sendable {
     /// The BLOB is in its row.
     case here
@@ -83,7 +83,7 @@ public struct AssetsReport: Codable, Hashable, Sendable {
     public var key: ReportedValue
     /// The column.
     public var column: String
-    /// How the BLOB stands.
+    /// The state of the BLOB.
     public var state: State
     /// Why the node doesn't download or keep it now. It is nil if the node does.
     @OrNull public var reason: String?
@@ -164,7 +164,7 @@ public struct AssetEvictRequest: ControlRequest, Hashable {
     (self.table, self.key, self.column, self.force) = (table, key, column, force)
   }
 
-  /// An hour.
+  /// An hour: the node may look through all rows of a table.
   public var timeLimit: Duration { .longWork }
 }
 
@@ -244,26 +244,26 @@ public struct LackingAssets: Codable, Hashable, Sendable {
 
 /// The BLOBs of more than 16 KiB that this node downloads.
 public struct FetchingAssets: Codable, Hashable, Sendable {
-  /// The number of BLOBs that come.
+  /// The number of BLOBs that the node downloads and may get.
   public var assets: Int
-  /// All their bytes.
+  /// The size of these BLOBs together, in bytes.
   public var size: Int
-  /// The bytes of them that are here.
+  /// The bytes of these BLOBs that have arrived.
   public var here: Int
-  /// The devices that send some now.
+  /// The devices that send parts of them now.
   public var sources: [AssetsReport.Device]
-  /// The BLOBs that don't come, by reason.
+  /// The BLOBs that the node can't get or store now, by reason.
   public var stuck: [Stuck]
 
-  /// BLOBs that don't come for the same reason.
+  /// BLOBs that the node can't get or store now, all for one reason.
   public struct Stuck: Codable, Hashable, Sendable {
     /// The state of the BLOBs: ``AssetsReport/State/stuck`` or ``AssetsReport/State/absent``.
     public var state: AssetsReport.State
-    /// Why they don't come.
+    /// Why the node can't get or store them.
     public var reason: String
     /// The number of BLOBs.
     public var assets: Int
-    /// All their bytes.
+    /// The size of these BLOBs together, in bytes.
     public var size: Int
 
     package init(state: AssetsReport.State, reason: String, assets: Int = 0, size: Int = 0) {

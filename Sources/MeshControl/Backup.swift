@@ -8,7 +8,7 @@ public struct BackupRequest: ControlRequest, Hashable {
   /// Creates the request.
   public init(file: String) { self.file = file }
 
-  /// An hour.
+  /// An hour: the node copies the whole database.
   public var timeLimit: Duration { .longWork }
 }
 

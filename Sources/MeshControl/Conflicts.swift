@@ -65,7 +65,7 @@ public struct ConflictReport: Codable, Hashable, Sendable {
   /// When this node found the conflict.
   public var found: Date
 
-  /// One of the two values.
+  /// One of the two values of a conflict, with the device that wrote it.
   public struct Side: Codable, Hashable, Sendable {
     /// The value.
     public var value: ReportedValue

@@ -19,7 +19,7 @@ package struct ControlExchange: Sendable {
   /// Bytes of the status line and the headers.
   static let headLimit = 64 << 10
 
-  /// An answer.
+  /// The answer of a daemon.
   package struct Answer: Sendable {
     /// Whether the status is one of success.
     package let isSuccess: Bool
@@ -28,7 +28,7 @@ package struct ControlExchange: Sendable {
     let version: MeshVersion?
   }
 
-  /// Returns the answer.
+  /// Sends the request to the daemon that listens at `socket`, and returns its answer.
   package func run(on socket: String) async throws -> Answer {
     try Task.checkCancellation()
     guard let connection = ControlConnection(socket: socket, limit: limit) else {

@@ -27,7 +27,7 @@ package enum ControlJSON {
   /// Two edits are often less than a second apart.
   private static let time = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
-  /// `2026-11-21T11:34:45.120Z`.
+  /// Returns a date as text, such as `2026-11-21T11:34:45.120Z`.
   package static func text(_ date: Date) -> String {
     // A `Date` is a binary fraction, just below its millisecond as often as above, and the style cuts off.
     time.format(date.addingTimeInterval(0.000_1))

@@ -69,7 +69,7 @@ extension Duration {
 public struct InviteReport: Codable, Hashable, Sendable {
   /// The invite. Keep it secret until it is used or has expired.
   public var link: String
-  /// When it expires.
+  /// When the invite expires.
   public var expires: Date
   /// The addresses that the new device dials.
   public var addresses: [String]
@@ -122,7 +122,7 @@ public struct DeviceChangeRequest: ControlRequest, Hashable {
 
   /// The device's id or the beginning of it, or its name if only one device has it.
   public var device: String
-  /// The change.
+  /// The change to make.
   public var act: Act
 
   /// Creates the request.

@@ -13,7 +13,7 @@ public struct DeepDoctorRequest: ControlRequest {
   /// Creates the request.
   public init() {}
 
-  /// An hour.
+  /// An hour: the node reads the whole file.
   public var timeLimit: Duration { .longWork }
 }
 

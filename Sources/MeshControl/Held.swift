@@ -100,7 +100,7 @@ public struct RetryRequest: ControlRequest {
   /// Creates the request.
   public init() {}
 
-  /// An hour.
+  /// An hour: the node tries all held records.
   public var timeLimit: Duration { .longWork }
 }
 
@@ -170,7 +170,7 @@ public struct DiscardRequest: ControlRequest, Hashable {
 
 /// Records that are deleted on every device.
 public struct DiscardReport: Codable, Hashable, Sendable {
-  /// The records.
+  /// The records that were deleted.
   public var discarded: [Record]
 
   package init(discarded: [Record]) { self.discarded = discarded }

@@ -60,7 +60,7 @@ public struct Refusal: Error, Codable, Hashable, Sendable, CustomStringConvertib
   }
 }
 
-/// An error that can say itself as a `Refusal`. The errors of each module that reach a verb conform to it.
+/// An error that can be expressed as a `Refusal`. Each module's errors that reach a command conform to it.
 package protocol Refusing: Error, Sendable {
   var refusal: Refusal { get }
 }

@@ -21,7 +21,7 @@ public struct RestoreRequest: ControlRequest, Hashable {
   /// Creates a request to restore the value or the delete that lost in a conflict.
   public init(conflict: Int64) { self.conflict = conflict }
 
-  /// An hour.
+  /// An hour: the node reads the whole log of the record's zone.
   public var timeLimit: Duration { .longWork }
 }
 

@@ -83,7 +83,7 @@ public struct ShareReport: Codable, Hashable, Sendable {
 
   /// An account that is, or was, a member of the share.
   public struct Participant: Codable, Hashable, Sendable {
-    /// How a participant stands.
+    /// The state of an account in a share.
     public enum Status: String, Codable, Sendable {
       /// The account is a member.
       case accepted
@@ -99,7 +99,7 @@ public struct ShareReport: Codable, Hashable, Sendable {
     public var account: String
     /// The name that the account gave itself. It is nil until one of its devices has been connected to this node.
     @OrNull public var name: String?
-    /// How the account stands.
+    /// The state of the account in the share.
     public var status: Status
     /// The permission of the account. It is nil if the account is no longer a member.
     @OrNull public var permission: SharePermission?
@@ -126,7 +126,7 @@ public struct ShareReport: Codable, Hashable, Sendable {
 
   /// An invite to the share.
   public struct Invite: Codable, Hashable, Sendable {
-    /// How an invite stands.
+    /// The state of an invite.
     public enum State: String, Codable, Sendable {
       /// The invite works.
       case open
@@ -142,7 +142,7 @@ public struct ShareReport: Codable, Hashable, Sendable {
     public var id: String
     /// The permission of the accounts that it admits.
     public var permission: SharePermission
-    /// How the invite stands.
+    /// The state of the invite.
     public var state: State
     /// How many accounts it still admits. It is nil for any number.
     @OrNull public var usesLeft: Int?
@@ -325,7 +325,7 @@ public struct ShareChangeRequest: ControlRequest, Hashable {
 
   /// The share's id or title.
   public var share: String
-  /// The change.
+  /// The change to make.
   public var act: Act
   /// The account's id, or the name of one of its devices, to set its permission or to remove it.
   public var account: String?
@@ -371,14 +371,14 @@ public struct ShareReceiptRequest: ControlRequest, Hashable {
 public struct ShareReceiptReport: Codable, Hashable, Sendable {
   /// The writes that are left, the newest first.
   public var receipts: [Receipt]
-  /// How many others were written again.
+  /// The number of rejected writes that this request wrote again.
   public var restored: Int
-  /// How many others were forgotten.
+  /// The number of rejected writes that this request forgot.
   public var discarded: Int
-  /// Records of other zones that are in the place of writes that were not restored, as a copy that was kept.
+  /// Records of other zones, such as those of a copy that was kept, whose rows are in the way of a restore.
   public var inTheWay: [Record]
 
-  /// A record.
+  /// The table and the key of a record.
   public struct Record: Codable, Hashable, Sendable {
     /// The table of the record.
     public var table: String

@@ -75,7 +75,7 @@ public struct UntrackRequest: ControlRequest, Hashable {
   /// Creates the request.
   public init(tables: [String]) { self.tables = tables }
 
-  /// An hour.
+  /// An hour: the node may look through all rows.
   public var timeLimit: Duration { .longWork }
 }
 
@@ -97,7 +97,7 @@ public struct RescanRequest: ControlRequest, Hashable {
   /// Creates the request.
   public init(tables: [String] = []) { self.tables = tables }
 
-  /// An hour.
+  /// An hour: the node may look through all rows.
   public var timeLimit: Duration { .longWork }
 }
 

@@ -2,10 +2,10 @@ import Glibc
 
 /// Unix sockets by the system's calls, none of which blocks.
 package enum UnixSocket {
-  /// Bytes of a path: the address has 108, and one is the closing zero.
+  /// The greatest length of a path, in bytes. The address has 108, and one is the closing zero.
   package static let pathLimit = 107
 
-  /// Returns whether a process listens at `path`. A file that a killed daemon left behind refuses; so does no file.
+  /// Returns whether a process listens at `path`. Nothing listens at a file that a killed daemon left behind.
   package static func isListening(at path: String) -> Bool {
     withSocket(SOCK_STREAM, to: path) { connect($0, $1, $2) == 0 || errno == EAGAIN } ?? false
   }

@@ -133,7 +133,8 @@ public struct WaitRequest: ControlRequest, Hashable {
 }
 
 extension Duration {
-  /// For `verify` and `wait`: long enough for a backlog, short enough for a person who looks on.
+  /// The default timeout of `verify` and `wait`. It is long enough for a backlog, and short enough for a person who
+  /// waits.
   package static let controlTimeout = Duration.seconds(60)
 }
 

@@ -1,4 +1,6 @@
 /// The limits that the protocol fixes. Two nodes with different values for one of these can't work together.
+///
+/// A comment such as “Bytes of a message” gives the greatest number of bytes that a message may have.
 public enum Limits {
   /// Bytes of an encoded change set, including header and signature.
   public static let changeSet = 1 << 20
@@ -125,7 +127,8 @@ public enum Choices {
   /// Control records of one account in a zone that are accepted from its own devices: two devices that use up their
   /// numbers.
   public static let controlRecordsOfAccount = 2 * controlRecords
-  /// Bytes of those records: 2 KiB each. A record of an honest device takes some 300 bytes.
+  /// Bytes of control records of one account in a zone that are accepted from its own devices: 2 KiB for each record. A
+  /// record of an honest device takes some 300 bytes.
   public static let controlBytesOfAccount = 8 << 20
   /// The factor by which the bound is higher for records that other accounts relay, which accepted them within their
   /// own bounds. Otherwise an honest record could lack a parent. For records from the owner's devices and from the

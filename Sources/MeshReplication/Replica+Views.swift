@@ -84,11 +84,11 @@ extension Replica {
     // An account without write permission has no waiting writes.
     guard zone.state.permission(account.id) == .readWrite else { return nil }
     if zone.isBarred {
-      return "this device has used up the \(Limits.instances) writing lives that it gets there. \(wayToNewLives)"
+      return "this device has used up its \(Limits.instances) instances there. \(wayToNewLives)"
     }
     if zone.keys.writing == nil {
       return
-        "the key of the zone's current epoch is not here yet; a member that has it gives it (mesh peers shows them)"
+        "the key of the zone's current epoch is not here yet; it comes from a member that has it (mesh peers)"
     }
     return nil
   }
@@ -126,7 +126,7 @@ extension Replica {
     let last =
       book.power == nil
       ? "then revoke “\(name)” there: mesh device revoke"
-      : "“\(name)” signs for the account: it stays a device, and writes no more there"
+      : "“\(name)” signs for the account: it stays a device, and can't write there any more"
     return
       "A copy of the database gets new ones, as a further device: sqlite3 DATABASE \"VACUUM INTO 'COPY'\", mesh device "
       + "invite on the machine that made the account, mesh init --home NEW --database COPY --link -; \(last)"

@@ -192,7 +192,7 @@ public final class Replica: Part {
 
   /// Does the periodic work. The driver calls it a few times a second.
   public func tick(now: Moment) throws {
-    if !hasSettled, try vault.isCopy() { try vault.settle() }
+    if !hasSettled { try vault.settle() }
     hasSettled = true
     clocks.look(now)
     try keys.tick()

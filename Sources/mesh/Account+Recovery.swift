@@ -49,8 +49,9 @@ extension Account {
         throw Refusal(
           code: "recovery.gone",
           message: madeHere
-            ? "the recovery key has been shown and erased: it is not on this machine any more"
-            : "the machine that made the account shows the recovery key, and this machine never had it")
+            ? "the recovery key has been shown and erased: it is on no machine. If you don't have it on paper, make another "
+              + "device an administrator, so that losing this machine doesn't lose the account: mesh device promote DEVICE"
+            : "this machine never had the recovery key. Run mesh account recovery on the machine that made the account")
       }
       let text = String(decoding: try home.read(.recoveryKey), as: UTF8.self)
       return text.split(whereSeparator: \.isNewline).joined(separator: "\n")

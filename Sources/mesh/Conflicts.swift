@@ -34,7 +34,7 @@ struct Conflicts: AsyncParsableCommand {
   @Option(help: "Only conflicts found in this time: 90s, 15m, 2h, 7d.", transform: Duration.init(text:))
   var since: Duration?
   @Option(help: "How many are shown, at most 1000. (default: 100)") var limit = 100
-  @Option(help: "The number after which to go on: the last one of the page before.") var after: Int64?
+  @Option(help: "Continue after this number: the last one of the page before.") var after: Int64?
 
   func validate() throws {
     guard (1...ConflictsRequest.pageSize).contains(limit) else {

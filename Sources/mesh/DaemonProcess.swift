@@ -68,7 +68,7 @@ private struct ReloadOnHangup: Service {
         logger.info("The configuration was read again.")
       } catch {
         let reason = (error as? any Refusing)?.refusal.message ?? "\(type(of: error))"
-        logger.error("The configuration was not taken.", metadata: ["reason": "\(reason)"])
+        logger.error("config.toml was not used. The former settings stay.", metadata: ["reason": "\(reason)"])
       }
     }
   }

@@ -18,7 +18,7 @@ struct Doctor: AsyncParsableCommand {
   @OptionGroup var home: HomeOption
   @OptionGroup var json: JSONFlag
 
-  @Flag(help: "Read the whole database file as well: seconds per gigabyte.")
+  @Flag(help: "Read the whole database file as well. It takes seconds for each gigabyte.")
   var deep = false
 
   func run() async throws {

@@ -3,7 +3,7 @@ import MeshControl
 
 struct Held: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show what is merged and not in its table, and what would free it.",
+    abstract: "Show records that are merged but not in their table, and how to free them.",
     discussion: """
       If a record's parent is not here, or this file lacks its table, mesh keeps the record whole and shows it as soon as the \
       reason goes. If an edit breaks a constraint of its table, the row stays the last version that the table accepted, and both \
@@ -19,7 +19,7 @@ struct Held: AsyncParsableCommand {
       """, subcommands: [List.self, Resolve.self, Retry.self, Discard.self], defaultSubcommand: List.self)
 
   struct List: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Show what is held.")
+    static let configuration = CommandConfiguration(abstract: "Show the held records.")
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
@@ -78,7 +78,7 @@ struct Held: AsyncParsableCommand {
         merged values; with --keep shown they keep what the row shows. If the table refuses the result, nothing changes. \
         Values that are overwritten are listed by mesh conflicts. mesh held shows both versions of a record.
 
-        A value is what the column's type makes of it. NULL is NULL; in quotes stands an SQL literal ("'NULL'", "x'0a'").
+        The column's type converts a value. NULL is NULL. In quotes, a value is an SQL literal ("'NULL'", "x'0a'").
 
         Examples:
           mesh held resolve meetings m1 --column stop --value 10
@@ -99,7 +99,7 @@ struct Held: AsyncParsableCommand {
     @Option(name: .customLong("value"), parsing: .unconditionalSingleValue, help: "The value of the column before it.")
     var values: [String] = []
     @Option(help: "The value of the columns that you don't name.") var keep = Keep.merged
-    @Option(help: "The zone, if several have such a record with the key.") var zone: String?
+    @Option(help: "The zone, if several zones have such a record with this key.") var zone: String?
 
     func validate() throws {
       guard columns.count == values.count else {
@@ -124,9 +124,10 @@ struct Held: AsyncParsableCommand {
 
   struct Retry: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Try again to show what is held.",
+      abstract: "Try again to show held records.",
       discussion: """
-        For a trigger that refused a record because of something that has changed since, in a table of its own, say.
+        Use it after a change that mesh can't notice. For example, a trigger refused a record because of another table, and you \
+        have changed that table.
 
         Example:
           mesh held retry
@@ -136,7 +137,7 @@ struct Held: AsyncParsableCommand {
     @OptionGroup var json: JSONFlag
 
     func run() async throws {
-      let report = try await home.access().perform(RetryRequest(), telling: "looking at what is held")
+      let report = try await home.access().perform(RetryRequest(), telling: "trying held records again")
       if json.isOn { return try Output.json(report) }
       Output.facts([("tried", "\(report.tried)"), ("shown", "\(report.shown)")])
     }
@@ -147,7 +148,7 @@ struct Held: AsyncParsableCommand {
       abstract: "Delete records that are held: here and on every other machine.",
       discussion: """
         The records are in no table here, so no SQL deletes them. The delete goes to every device that has them, even if its \
-        table shows them. mesh restore brings one back, but for BLOBs of more than 16 KiB. --json needs --yes, since it cannot ask.
+        table shows them. mesh restore brings one back, except for BLOBs of more than 16 KiB. --json needs --yes, because it can't ask.
 
         Examples:
           mesh held discard tags t1
@@ -158,11 +159,11 @@ struct Held: AsyncParsableCommand {
     @OptionGroup var json: JSONFlag
     @Argument(help: "The table.") var table: String
     @Argument(help: .key) var keys: [String]
-    @Option(help: "The zone, if several have such a record with the key.") var zone: String?
-    @Flag(help: "Do not ask.") var yes = false
+    @Option(help: "The zone, if several zones have such a record with this key.") var zone: String?
+    @Flag(help: "Delete without asking.") var yes = false
 
     func run() async throws {
-      if json.isOn, !yes { throw ValidationError("With --json nothing is asked: say --yes to delete.") }
+      if json.isOn, !yes { throw ValidationError("--json can't ask: add --yes to delete.") }
       let access = try home.access()
       guard yes || isWanted() else {
         Output.note("Nothing was deleted.")

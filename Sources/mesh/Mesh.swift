@@ -23,7 +23,7 @@ struct Mesh: AsyncParsableCommand {
         mesh init --database notes.db --adopt-schema --link -
         mesh serve
 
-      Exit codes: 0 done; 1 the answer is no; 2 usage; 3 a daemon is needed and none \
+      Exit codes: 0 done; 1 the answer is no; 2 the arguments make no sense; 3 a daemon is needed and none \
       accepts; 4 no member is connected or can be reached; 5 refused, with the reason.
       """,
     version: MeshVersion.current.description,
@@ -66,7 +66,7 @@ struct Mesh: AsyncParsableCommand {
       guard let next = verbs.first(where: { $0._commandName == word }) else {
         let names = verbs.map { $0._commandName }
         throw ValidationError(
-          "\(verb) has no verb “\(printable(word))”. "
+          "\(verb) has no command “\(printable(word))”. "
             + (Suggestion.nearest(to: word, among: names).map { "Did you mean “\(verb) \($0)”?" }
               ?? "It has: \(names.joined(separator: ", "))."))
       }

@@ -61,7 +61,7 @@ struct NodeAccess {
         throw Refusal(
           code: "home.otherUser",
           message:
-            "\(home.path) belongs to the user \(owner), and no daemon runs on it. Run the verb as that user: sudo -u "
+            "\(home.path) belongs to the user \(owner), and no daemon runs on it. Run the command as that user: sudo -u "
             + "\(owner) mesh …", exit: .daemonNeeded)
       }
       if case .daemon = need, ContinuousClock.now < begun + Self.daemonStart {

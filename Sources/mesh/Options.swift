@@ -9,7 +9,7 @@ struct HomeOption: ParsableArguments {
     name: .customLong("home"),
     help: ArgumentHelp(
       "The node's home directory.",
-      discussion: "Without it: MESH_HOME, $XDG_STATE_HOME/mesh, or ~/.local/state/mesh.", valueName: "dir"))
+      discussion: "Without it: $MESH_HOME, else $XDG_STATE_HOME/mesh, else ~/.local/state/mesh.", valueName: "dir"))
   var directory: String?
 
   func path() throws -> String {

@@ -11,7 +11,7 @@ struct Serve: AsyncParsableCommand {
     abstract: "Run the node until it is told to stop.",
     discussion: """
       Sends what programs write to the database, listens for other devices, dials those that it knows, and answers the other \
-      verbs. SIGTERM and SIGINT stop it cleanly. On SIGHUP it reads config.toml again.
+      commands. SIGTERM and SIGINT stop it cleanly. On SIGHUP it reads config.toml again.
 
       Examples:
         mesh serve

@@ -153,12 +153,12 @@ extension Share {
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
     @Argument(help: ArgumentHelp("The invite; - reads it from standard input.", valueName: "invite")) var link: String
-    @Flag(help: "Do not ask.") var yes = false
+    @Flag(help: "Join without asking.") var yes = false
     @Option(name: .customLong("peer"), help: "The address of another member, beside those in the invite: HOST:PORT.")
     var peers: [HostPort] = []
 
     func validate() throws {
-      if json.isOn, !yes { throw ValidationError("With --json nothing is asked: say --yes to join.") }
+      if json.isOn, !yes { throw ValidationError("--json can't ask: add --yes to join.") }
     }
 
     /// The time between two attempts while the admitting device is away.
@@ -301,7 +301,7 @@ extension Share {
       discussion: """
         After a change to read-only, every device rejects writes by that account that this node has not merged yet.
 
-        Example:
+        Examples:
           mesh share set-permission Groceries account-… read-only
           mesh share set-permission Groceries bob read-write
         """)
@@ -444,11 +444,11 @@ extension Share {
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
     @Argument(help: "The share's id or title.") var share: String
-    @Flag(help: "Write the rejected writes again, as edits of now.") var restore = false
+    @Flag(help: "Write the rejected writes again, as new edits.") var restore = false
     @Flag(help: "Forget the rejected writes. The values are nowhere else.") var discard = false
 
     func validate() throws {
-      if restore && discard { throw ValidationError("--restore and --discard exclude each other.") }
+      if restore && discard { throw ValidationError("Give --restore or --discard, not both.") }
     }
 
     func run() async throws {
@@ -464,7 +464,7 @@ extension Share {
       }
       if discard { Output.print("Discarded \(report.discarded.counted("receipt", "receipts")).") }
       if report.receipts.isEmpty {
-        return Output.print(restore || discard ? "Nothing is left." : "Nothing was refused.")
+        return Output.print(restore || discard ? "Nothing is left." : "No write was rejected.")
       }
       var table = TextTable("NOTED", "TABLE", "KEY", "REASON", "COLUMN", "VALUE")
       for one in report.receipts {

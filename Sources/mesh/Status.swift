@@ -7,7 +7,7 @@ struct Status: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the state of this node.",
     discussion: """
-      Works with and without a daemon; "running" tells which.
+      Works with and without a daemon, and says whether one runs.
 
       Examples:
         mesh status
@@ -122,7 +122,7 @@ struct Zones: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the zones of this node: the account's own, and shares.",
     discussion: """
-      Two devices with the same vector of a zone have the same digest; --json has both.
+      If two devices have the same vector of a zone, they have the same digest. --json prints both.
 
       Example:
         mesh zones --json

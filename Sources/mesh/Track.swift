@@ -35,7 +35,8 @@ struct Track: AsyncParsableCommand {
     help: ArgumentHelp(
       """
       How concurrent writes to a column become one value: last (the last edit wins), greatest, least, counter or \
-      keepBoth. A counter loses no increment: an assignment counts as its difference. keepBoth keeps each device's last value. Name the table if you track several: TABLE.COLUMN=POLICY.
+      keepBoth. A counter loses no increment: an assignment counts as its difference. keepBoth keeps each device's last \
+      value. Name the table if you track several: TABLE.COLUMN=POLICY.
       """,
       valueName: "column=policy"))
   var policies: [String] = []
@@ -82,7 +83,7 @@ struct Track: AsyncParsableCommand {
     for row in report.tables {
       let sharing =
         row.isPrivate
-        ? "private" : row.isShareable ? "with its root record" : "never: its foreign keys lead to no one root"
+        ? "private" : row.isShareable ? "with its root record" : "never: its foreign keys don't lead to one root"
       table.add(row.name, "\(row.rows)", sharing)
     }
     Output.print(table.text)

@@ -58,7 +58,7 @@ struct Verify: AsyncParsableCommand {
     if report.olderCount > 0 {
       let named = report.older.prefix(Self.olderNamed).map { "\($0.table) \(Output.shortened($0.key))" }
       Output.print(
-        "\(report.olderCount.counted("row is", "rows are")) older here than what is merged, since the table refuses that: "
+        "\(report.olderCount.counted("row is", "rows are")) older here than the merged version, which the table refuses: "
           + named.joined(separator: ", ") + (report.olderCount > named.count ? ", …" : "")
           + ". mesh held shows both versions.")
     }

@@ -11,14 +11,14 @@ struct Simulate: ParsableCommand {
   private static let random = "random"
 
   static let discussion = """
-    The last line is “digest” and a hash over the whole trace. Exit code 1 where a rule was broken, 2 where the arguments \
-    or the plan cannot be used.
+    The last line is “digest” and a hash over the whole trace. Exit code 1: a rule was broken; 2: the \
+    arguments or the plan can't be used.
 
-    A plan of faults is a JSON file: --keys lists what it may say, Sources/MeshTesting/MeshTesting.docc/FaultPlans.md \
-    explains it, Tests/SimulationTests/Seeds has examples.
+    A plan of faults is a JSON file. --keys lists its keys. Sources/MeshTesting/MeshTesting.docc/FaultPlans.md \
+    explains them, and Tests/SimulationTests/Seeds has examples.
     """
 
-  @Option(help: "What everything is drawn from. (default: the plan's, or 1)")
+  @Option(help: "The seed of all random numbers. (default: the plan's, or 1)")
   var seed: UInt64?
 
   @Option(help: "How many nodes, 1 to \(Simulation.mostNodes). (default: the plan's, or 3)")
@@ -42,7 +42,7 @@ struct Simulate: ParsableCommand {
 
   @Option(
     help: """
-      Run so many seeds, from --seed on, and list how many of them reached each rare branch of the code. Without a plan, \
+      Run this many seeds, from --seed on, and list how many of them reached each rare branch of the code. Without a plan, \
       each seed draws a mixture.
       """)
   var coverage: Int?
@@ -50,10 +50,10 @@ struct Simulate: ParsableCommand {
   @Flag(help: "Print the last line only.")
   var quiet = false
 
-  @Flag(help: "List the keys of a plan, and end.")
+  @Flag(help: "List the keys of a plan, and exit.")
   var keys = false
 
-  @Flag(help: "Print the plan as a file has it, and end.")
+  @Flag(help: "Print the plan as JSON, and exit.")
   var showPlan = false
 
   func run() throws {

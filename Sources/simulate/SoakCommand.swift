@@ -6,9 +6,9 @@ import MeshTesting
 struct SoakCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "soak", abstract: "Runs seed after seed over varied plans; makes the first run that fails smaller.",
-    discussion: "Exit code 1 where a rule was broken, 2 where the arguments or the plan cannot be used.")
+    discussion: "Exit code 1: a rule was broken; 2: the arguments or the plan can't be used.")
 
-  @Option(help: "How long, in minutes.")
+  @Option(help: "How long to run, in minutes.")
   var minutes = 1.0
 
   @Option(help: ArgumentHelp("A plan for every run, in JSON. (default: they vary)", valueName: "file"))
@@ -17,7 +17,7 @@ struct SoakCommand: ParsableCommand {
   @Option(help: "The number of the first run.")
   var first: UInt64 = 1
 
-  @Option(help: ArgumentHelp("Where the smallest run that fails is written.", valueName: "file"))
+  @Option(help: ArgumentHelp("The file for the smallest run that fails.", valueName: "file"))
   var output = "failing-plan.json"
 
   func run() throws {

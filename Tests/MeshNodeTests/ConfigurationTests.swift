@@ -43,7 +43,7 @@ import Testing
     ("database = '/n'\n[peers2]\nlisten = 'a:1'\n", "line 2: “peers2” is not a key"),
     ("database = \"\"\"\n/n\"\"\"\nx.listen = 'a:1'\n", "line 3: “x” is not a key"),
     ("listen = 'a:1'\n", "“database” is missing"),
-    ("database = 'notes.db'\n", "line 1: “database” must be a path from the root"),
+    ("database = 'notes.db'\n", "line 1: “database” must be an absolute path"),
     ("database = 7\n", "line 1: “database” must be a text"),
     ("database = '/n'\nlisten = '1.2.3.4'\n", "line 2: “listen” has “1.2.3.4”, which is not HOST:PORT"),
     ("database = '/n'\npeers = 'a:1'\n", "line 2: “peers” must be a list"),

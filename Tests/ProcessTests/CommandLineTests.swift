@@ -58,7 +58,7 @@ import Testing
         let finished = try await mesh.run(words)
         #expect(finished.status == ExitStatus.usage.rawValue)
         #expect(
-          finished.stderr.contains("has no verb “\(words.first { $0 != "share" } ?? "")”")
+          finished.stderr.contains("has no command “\(words.first { $0 != "share" } ?? "")”")
             && finished.stderr.contains(known))
       }
     }

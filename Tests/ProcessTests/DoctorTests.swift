@@ -84,8 +84,8 @@ extension Daemons {
         try await mesh.sqlite("DROP TRIGGER \(trigger.trimmingCharacters(in: .newlines))")
         #expect(try await faults(mesh)["triggers"]?.what.contains("notes") == true)
         let daemon = try await mesh.serve()
-        try await eventually("the trigger is made anew") {
-          try await faults(mesh)["triggers"]?.what.contains("made anew") == true
+        try await eventually("the trigger is created again") {
+          try await faults(mesh)["triggers"]?.what.contains("created again") == true
         }
         try await mesh.sqlite("UPDATE mesh_state SET applying = 1")
         try await eventually("the mark is taken back") { try await faults(mesh)["silence"]?.figures["times"] == 1 }

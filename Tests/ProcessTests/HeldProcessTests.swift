@@ -71,7 +71,7 @@ extension Daemons {
         #expect(try await tower.sqlite("SELECT start, stop FROM spans") == "8|10\n")
         #expect(try await laptop.sqlite("SELECT start, stop FROM spans") == "5|7\n")
         for node in [tower, laptop] { #expect(try await node.sqlite("SELECT id FROM marks") == "m\n") }
-        #expect(try await tower.done("verify").stdout.contains("1 row is older here than what is merged"))
+        #expect(try await tower.done("verify").stdout.contains("1 row is older here than the merged version"))
         let verified = try await tower.report(VerifyReport.self, "verify")
         #expect(verified.equal && verified.olderCount == 1 && verified.older.map(\.key) == [.text("e")])
         let listed = try await tower.done("held").stdout

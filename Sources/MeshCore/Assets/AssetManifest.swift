@@ -14,8 +14,8 @@ public struct AssetManifest: Hashable, Sendable {
   /// The hashes, one after the other, 32 bytes each.
   public let hashes: [UInt8]
 
-  /// Returns nil if the size is not an asset's size, the number of hashes doesn't fit the size, or the key has the
-  /// wrong length.
+  /// Creates a manifest. Returns nil if the size is not an asset's size, the number of hashes doesn't fit the size, or
+  /// the key has the wrong length.
   public init?(key: [UInt8], size: Int, hashes: [UInt8]) {
     guard key.count == Self.keySize, Asset.isAsset(size: size), size <= Limits.asset,
       hashes.count == Asset.chunkCount(size: size) * Self.hashSize

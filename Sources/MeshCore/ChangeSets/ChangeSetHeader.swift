@@ -4,7 +4,7 @@ public struct ChangeSetHeader: Hashable, Sendable {
 
   public var zone: ZoneID
   public var author: Author
-  /// 1, 2, 3 and so on for each zone and author, without gaps.
+  /// The number: 1, 2, 3 and so on for each zone and author, without gaps.
   public var number: UInt64
   /// The author's change set before this one in the zone, or nil for number 1.
   public var previous: ChangeSetID?
@@ -19,7 +19,7 @@ public struct ChangeSetHeader: Hashable, Sendable {
 
   /// A change set's position in its unit.
   public struct Part: Hashable, Sendable {
-    /// 0, 1, 2 and so on within the unit.
+    /// The place within the unit: 0, 1, 2 and so on.
     public var index: UInt64
     /// The number of parts that the author planned when the unit began, for showing progress. Only `isFinal` ends a
     /// unit.

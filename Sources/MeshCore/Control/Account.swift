@@ -1,8 +1,9 @@
 /// The keys and the salt that make up an account. The account's id is their hash.
 public struct AccountGenesis: Hashable, Sendable {
   public static let version: UInt8 = 1
-  /// Ed25519 public keys.
+  /// The Ed25519 public key that signs for the account.
   public let signingKey: [UInt8]
+  /// The Ed25519 public key that can replace the signing key.
   public let recoveryKey: [UInt8]
   /// 16 random bytes.
   public let salt: [UInt8]
@@ -44,7 +45,7 @@ public struct CertificateRequest: Hashable, Sendable {
   public let name: String
   public let signature: [UInt8]
 
-  /// Returns nil if the device's signing key is not 32 bytes long.
+  /// Creates and signs a request. Returns nil if the device's signing key is not 32 bytes long.
   public init?(name: String, for account: AccountID, secrets: any DeviceSecrets) {
     guard let device = DeviceID(secrets.signingKey) else { return nil }
     self.device = device
@@ -99,7 +100,7 @@ public struct Certificate: Hashable, Sendable {
   public let request: CertificateRequest
   /// 16 random bytes. A revocation names the certificate by them.
   public let serial: [UInt8]
-  /// Milliseconds since 1970.
+  /// When it was signed, in milliseconds since 1970.
   public let issued: Int64
   public let signature: [UInt8]
 
@@ -173,7 +174,7 @@ public struct Revocation: Hashable, Sendable {
   public let authority: Authority
   public let device: DeviceID
   public let serial: [UInt8]
-  /// Milliseconds since 1970.
+  /// When it was signed, in milliseconds since 1970.
   public let issued: Int64
   public let signature: [UInt8]
 

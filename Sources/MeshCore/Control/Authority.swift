@@ -4,11 +4,12 @@
 /// hash counts.
 public struct Successor: Hashable, Sendable {
   public let account: AccountID
-  /// 1 for the key that follows the genesis key. Each further successor adds 1, up to `Limits.keyGeneration`.
+  /// The number of the key: 1 for the one that follows the genesis key. Each further successor adds 1, up to
+  /// `Limits.keyGeneration`.
   public let generation: UInt64
   /// The Ed25519 public key that signs for the account.
   public let signingKey: [UInt8]
-  /// Milliseconds since 1970.
+  /// When it was signed, in milliseconds since 1970.
   public let issued: Int64
   public let signature: [UInt8]
 
@@ -71,7 +72,7 @@ public struct Promotion: Hashable, Sendable {
   public let device: DeviceID
   /// 16 random bytes. A demotion names the promotion by them.
   public let serial: [UInt8]
-  /// Milliseconds since 1970.
+  /// When it was signed, in milliseconds since 1970.
   public let issued: Int64
   public let signature: [UInt8]
 
@@ -130,7 +131,7 @@ public struct Demotion: Hashable, Sendable {
   public let generation: UInt64
   /// The serial of the promotion.
   public let serial: [UInt8]
-  /// Milliseconds since 1970.
+  /// When it was signed, in milliseconds since 1970.
   public let issued: Int64
   public let signature: [UInt8]
 

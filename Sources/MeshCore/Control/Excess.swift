@@ -4,8 +4,8 @@ public struct Excess: Hashable, Sendable {
   /// The change sets with number 1 of each author, ascending by author, all from one zone.
   public let beginnings: [SignedHeader]
 
-  /// Returns nil if there are no headers, too many for one record, headers of several zones, or a header that is not
-  /// the first of its author.
+  /// Creates a proof. Returns nil if there are no headers, too many for one record, headers of several zones, or a
+  /// header that is not the first of its author.
   public init?(_ headers: some Sequence<SignedHeader>) {
     let sorted = headers.sorted { $0.header.author < $1.header.author }
     guard let zone = sorted.first?.header.zone, sorted.count <= Limits.beginnings,

@@ -5,7 +5,7 @@ public struct ForkProof: Hashable, Sendable {
   public let first: SignedHeader
   public let second: SignedHeader
 
-  /// Returns nil if the two are not the beginnings of two branches.
+  /// Creates a proof. Returns nil if the two are not the beginnings of two branches.
   public init?(_ one: SignedHeader, _ other: SignedHeader) {
     guard one.header.zone == other.header.zone, one.header.author == other.header.author,
       one.header.number == other.header.number, one.header.previous == other.header.previous, one.id != other.id

@@ -3,8 +3,8 @@ public struct InviteTerms: Hashable, Sendable {
   /// An Ed25519 public key. A device that has the secret half can claim the invite.
   public let publicHalf: [UInt8]
   public let permission: Permission
-  /// Milliseconds since 1970, by the clock of the device that lets the account in. 0 means that the invite never
-  /// expires.
+  /// When the invite expires, in milliseconds since 1970, by the clock of the device that lets the account in. 0 means
+  /// that the invite never expires.
   public let expires: Int64
   public let use: Use
   /// The only account that may use the invite, by its displayed id. Nil means any account.

@@ -39,7 +39,7 @@ extension Collation {
     }
   }
 
-  /// Returns nil for a collation that an app defined.
+  /// Creates a collation from its name in SQL. Returns nil for a collation that an app defined.
   package init?(sql: String) {
     let folded = sql.folded
     guard let known = Self.allCases.first(where: { $0.sql.folded == folded }) else { return nil }

@@ -1,6 +1,6 @@
 /// The reason why a part of a table isn't sent to other devices, or isn't accepted from them.
 public struct SchemaRefusal: Error, Hashable, Sendable {
-  /// The numbers are those on the wire.
+  /// A reason. The numbers are those on the wire.
   public enum Reason: UInt8, Hashable, Sendable, CaseIterable {
     /// A form that the grammar doesn't have.
     case syntax = 0

@@ -68,7 +68,7 @@ public struct SchemaRules: Hashable, Sendable {
 
   /// A part of the table that isn't sent.
   public struct LeftOut: Hashable, Sendable {
-    /// The numbers are those on the wire.
+    /// A kind of part. The numbers are those on the wire.
     public enum Part: UInt8, Hashable, Sendable, CaseIterable {
       case initial = 0
       case check, index, unique, generated, trigger, collation

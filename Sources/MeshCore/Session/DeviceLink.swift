@@ -1,10 +1,10 @@
 /// The content of a device invite, which `mesh device invite` prints: a secret that lets one more device into an
 /// account, and addresses to dial.
 public struct DeviceLink: Hashable, Sendable {
-  /// 32 bytes. They are the seed of the invite's Ed25519 key.
+  /// The seed of the invite's Ed25519 key: 32 bytes.
   public let seed: [UInt8]
   public let account: AccountID
-  /// Milliseconds since 1970.
+  /// When the invite expires, in milliseconds since 1970.
   public let expires: Int64
   /// Texts of the form `HOST:PORT`. More than `Limits.linkAddresses`, and those longer than `Limits.name` bytes, are
   /// left out.

@@ -78,7 +78,7 @@ public enum Message: Hashable, Sendable {
   /// A number, and the beginning of the id of the change set with that number.
   public struct LineHead: Hashable, Sendable {
     public let number: UInt64
-    /// `Limits.headPrefix` bytes.
+    /// The first `Limits.headPrefix` bytes of the id.
     public let prefix: [UInt8]
 
     public init(number: UInt64, id: ChangeSetID) {
@@ -287,7 +287,7 @@ public enum Message: Hashable, Sendable {
     return writer.bytes
   }
 
-  /// Returns nil for a tag that this version doesn't know.
+  /// Decodes a message. Returns nil for a tag that this version doesn't know.
   public static func decode(_ bytes: [UInt8]) throws(DecodingError) -> Message? {
     guard bytes.count <= Limits.message else { throw .limit("message") }
     var reader = ByteReader(bytes)

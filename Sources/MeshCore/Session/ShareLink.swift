@@ -1,7 +1,7 @@
 /// The content of an invite to a share, which `mesh share invite` prints: the invite's secret, the share's id, and
 /// addresses to dial.
 public struct ShareLink: Hashable, Sendable {
-  /// 32 bytes. They are the seed of the invite's Ed25519 key.
+  /// The seed of the invite's Ed25519 key: 32 bytes.
   public let seed: [UInt8]
   public let zone: ZoneID
   /// The account that owns the share. Naming it keeps others from presenting another share in its place.

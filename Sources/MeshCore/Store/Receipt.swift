@@ -12,7 +12,7 @@ public struct Receipt: Hashable, Sendable {
   /// The values of the row, or nil if the record was deleted.
   public var values: [String: Value]?
   public var reason: Reason
-  /// Milliseconds since 1970.
+  /// When this device noted the write, in milliseconds since 1970.
   public var noted: Int64
 
   public init(zone: ZoneID, record: RecordName, values: [String: Value]?, reason: Reason, noted: Int64) {

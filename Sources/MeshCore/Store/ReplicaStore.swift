@@ -279,7 +279,7 @@ public struct ChangeSetWriter: Sendable {
   }
 }
 
-/// Decrypts the changes of others.
+/// The keys and the limits of authors with which the store reads and merges change sets.
 public struct ChangeSetReader: Sendable {
   public let keys: [EpochID: EpochKey]
   public let cryptography: any Cryptography

@@ -11,9 +11,9 @@ public protocol Vault: AnyObject {
   /// yet.
   func saveHighWaterMark(_ mark: HighWaterMark, zone: ZoneID) throws
   /// Returns whether this home was copied from the place where it was last used. Then the device may also be running
-  /// there.
+  /// there. False if it was never noted where the home is.
   func isCopy() throws -> Bool
-  /// Makes the current place the place of this home from now on.
+  /// Notes that the home is where it is now. A node does so when it makes a home, and each time it starts.
   func settle() throws
   /// Returns the device invites that this node printed and that have not expired.
   func links() throws -> [IssuedLink]
@@ -37,7 +37,7 @@ public struct HighWaterMark: Hashable, Sendable {
 /// A device invite as its issuer saves it. The secret itself is not kept.
 public struct IssuedLink: Hashable, Sendable {
   public let publicHalf: [UInt8]
-  /// Milliseconds since 1970.
+  /// When the invite expires, in milliseconds since 1970.
   public let expires: Int64
   /// The one device that it let in. The same device may claim it again, and gets the same certificate.
   public var usedBy: DeviceID?

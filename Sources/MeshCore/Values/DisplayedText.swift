@@ -64,7 +64,7 @@ public struct DisplayedID<Kind: IdentifierKind>: Hashable, Sendable, CustomStrin
 
   public init(_ id: Identifier<Kind>) { head = Array(id.bytes.prefix(Self.size)) }
 
-  /// Returns nil if the text is not a valid displayed id.
+  /// Reads a displayed id. Returns nil if the text is not a valid one.
   public init?(_ text: String) {
     guard Identifier<Kind>.fault(inDisplayed: text) == nil,
       let bytes = Base32.decode(Identifier<Kind>.canonical(text).dropFirst(Kind.prefix.count + 1))

@@ -12,7 +12,7 @@ public struct Identifier<Kind: IdentifierKind>: Hashable, Comparable, Sendable {
 
   private init(a: UInt64, b: UInt64, c: UInt64, d: UInt64) { (self.a, self.b, self.c, self.d) = (a, b, c, d) }
 
-  /// Returns nil unless there are exactly 32 bytes.
+  /// Creates an identifier. Returns nil unless there are exactly 32 bytes.
   public init?(_ bytes: [UInt8]) {
     guard bytes.count == Self.size else { return nil }
     func word(_ at: Int) -> UInt64 {

@@ -176,7 +176,7 @@ struct AssetAnswers: NodePart {
       throw Refusal(
         code: "rows.pending",
         message:
-          "What was written to the record \(shownKey) of \(shownTable) is not taken in yet: try again, or see mesh status."
+          "A write to the record \(shownKey) of \(shownTable) is still pending: try again, or see mesh status."
       )
     case .tooLong(let message):
       throw Refusal(code: "asset.tooLong", message: "The record \(shownKey) of \(shownTable) is not sent: \(message).")
@@ -234,7 +234,7 @@ struct AssetAnswers: NodePart {
     case .here, .coming: nil
     case .stuck: place.obstacle ?? transfer.fault
     case .onDemand: "its table's BLOBs are fetched on demand: mesh asset fetch"
-    case .evicted: "it was evicted: mesh asset fetch brings it back"
+    case .evicted: "mesh asset fetch downloads it again"
     case .held: "its record is held (\(place.held?.name ?? "")); mesh held says what would free it"
     case .absent: absence(place)
     }

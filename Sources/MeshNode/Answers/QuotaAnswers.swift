@@ -66,7 +66,7 @@ struct QuotaAnswers: NodePart {
     }
   }
 
-  /// Returns the verbs that free what an account fills.
+  /// Returns the commands that free what an account fills.
   private func wayToFree(_ quota: QuotaReport) -> String {
     guard quota.what == .policies else {
       return "If it does that on purpose, the owner of the share frees all of it: mesh share remove --undo "

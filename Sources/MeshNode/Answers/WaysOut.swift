@@ -35,14 +35,14 @@ struct WaysOut {
     case .constraint:
       return
         "A constraint or trigger of this file refuses them. \(resolve(records)) gives one values that fit, everywhere. Or "
-        + "loosen the constraint: mesh tries again after a change of the schema. After any other change, say mesh held retry."
+        + "loosen the constraint: mesh tries again after a change of the schema. After any other change, run mesh held retry."
     case .shownHereOnly:
       return
         "Programs of this machine wrote the rows with foreign keys off. Other machines hold them until what they refer to is here: "
         + "insert that row, or write another reference."
     case .editRefused:
       return
-        "The rows show the last version that their tables accepted. Edit one in the table, or say \(resolve(records)), or "
+        "The rows show the last version that their tables accepted. Edit one in the table, or run \(resolve(records)), or "
         + "keep what it shows: mesh held resolve TABLE KEY --keep shown."
     case .slotTaken:
       return
@@ -50,13 +50,13 @@ struct WaysOut {
         + "or give it another key, and these are shown. mesh explain record TABLE KEY shows both."
     case .parentElsewhere:
       return
-        "What they refer to is in a share, or in another one: it was moved while they were written. Who may write both moves it "
-        + "back, so that they are shown, and again: then they go along."
+        "The record that they refer to moved to another share while they were written. Somebody with write permission in "
+        + "both shares moves it back, and then moves it again: they go with it."
     case .outsideShare: return outsideShare(held)
     case .valueTooLong:
       let messages = Set(records.compactMap(\.message)).sorted().prefix(3).joined(separator: "; ")
-      return "Nothing of such a row is sent till it is mended\(messages.isEmpty ? "" : ": \(messages)")."
-    case .assetIncomplete: return "A BLOB that the table asks for is on its way: mesh asset list shows how far it is."
+      return "mesh sends nothing of such a row until it is fixed\(messages.isEmpty ? "" : ": \(messages)")."
+    case .assetIncomplete: return "A BLOB that the table requires is downloading: mesh asset list shows how far it is."
     @unknown default: return "mesh status names the reason."
     }
   }
@@ -90,7 +90,7 @@ struct WaysOut {
     let others = never.subtracting(adoptable).subtracting(here).sorted()
     if !made.isEmpty { ways.append("mesh schema --apply makes the tables (\(made.joined(separator: ", "))).") }
     if !tracked.isEmpty {
-      ways.append("mesh track takes tables that are here (\(tracked.joined(separator: ", "))).")
+      ways.append("mesh track synchronizes the tables that are here (\(tracked.joined(separator: ", "))).")
     }
     if !others.isEmpty {
       ways.append(
@@ -112,12 +112,14 @@ struct WaysOut {
     }
     if !others.isEmpty {
       ways.append(
-        "In no share here, for a table that has several foreign keys or that refers to one in no share: "
-          + "\(others.joined(separator: ", ")). They are shown once the tables are as they are at the others.")
+        "In no share here, because the table has several foreign keys or refers to a table in no share: "
+          + "\(others.joined(separator: ", ")). They are shown once the tables have the form that they have on the other machines."
+      )
     }
     if held.count > apart.count {
       ways.append(
-        "A participant wrote into a share what is no part of it; mesh explain record says who. It is in no table.")
+        "A participant wrote records into a share that don't belong to it, so no table shows them. mesh explain record says who."
+      )
     }
     return ways.joined(separator: " ")
   }

@@ -65,7 +65,7 @@ struct RefusalAnswers: RouterMiddleware {
       Refusal(code: Refusal.stopping, message: "The daemon is stopping. Try again when it runs.", exit: .daemonNeeded)
     default:
       Refusal(
-        code: Self.internalCode, message: "The daemon could not do this (\(type(of: error))). Its log has the moment.")
+        code: Self.internalCode, message: "The daemon failed unexpectedly (\(type(of: error))). Its log says when.")
     }
   }
 

@@ -13,7 +13,7 @@ struct ClockChecks: NodePart {
       checks.append(
         HealthCheck(
           "clock", .alarm, "Local writes stay pending, and what others write waits behind them: \(fault).",
-          wayOut: "Set the clock right where it is wrong, here or there; all goes on then."))
+          wayOut: "Correct the clock that is wrong, here or there. Then everything continues."))
     }
     return checks.or("clock", "Nobody signed ahead of this machine's clock, and no peer's time speaks against it.")
   }
@@ -25,14 +25,14 @@ struct ClockChecks: NodePart {
       return HealthCheck(
         "clock", .alarm,
         "This device signed change sets that are \(lead) seconds ahead of the clock, and others do not take them.",
-        wayOut: "Set the clock right if it is wrong; if it is right, run mesh device restamp.", figures: figures)
+        wayOut: "Correct the clock if it is wrong. If it is right, run mesh device restamp.", figures: figures)
     }
     return HealthCheck(
       "clock", .alarm,
       "\(devices.name(of: author.device) ?? "A device") (\(author.device)) signed change sets that are \(lead) seconds ahead of this "
         + "machine's clock: they are kept, and merged once the time has come.",
       wayOut:
-        "Set the clock right where it is wrong, here or there; if this one is right, run mesh device restamp there.",
+        "Correct the clock that is wrong, here or there. If this one is right, run mesh device restamp there.",
       figures: figures)
   }
 
@@ -44,7 +44,7 @@ struct ClockChecks: NodePart {
     return HealthCheck(
       "history", .warning, "Since the start: \(replica.notices.joined(separator: "; ")).",
       wayOut:
-        "Look for what was overwritten or taken back: mesh conflicts, and mesh held. If two machines run on one home, "
-        + "or on copies of it, they take each other's sessions: stop one, and invite it as a device of its own.")
+        "Look for values that were overwritten or reverted: mesh conflicts, and mesh held. If two machines run on one "
+        + "home, or on copies of it, each ends the other's sessions: stop one, and invite it as a device of its own.")
   }
 }

@@ -9,11 +9,12 @@ extension HealthCheck {
     let library = SQLiteLibrary.loaded
     let fault =
       library.losesCommitsOnReset
-      ? " It can lose commits where programs checkpoint and write at once; a running node guards against that." : ""
+      ? " It can lose commits if programs checkpoint and write at once; a running node prevents that." : ""
     return HealthCheck(
       "sqlite", .ok, "SQLite \(library.version).\(fault)",
       wayOut: library.losesCommitsOnReset
-        ? "3.51.3 and later are mended. Programs that write to the file while no node runs need it themselves." : nil)
+        ? "Version 3.51.3 and later are fixed. Programs that write to the file while no node runs need such a version."
+        : nil)
   }
 
   /// The free bytes below which there is an alarm (`scarce`) or a warning (`low`). The first is enough for the flush of
@@ -23,7 +24,9 @@ extension HealthCheck {
 
   static func disk(under path: String) -> HealthCheck {
     var status = statvfs()
-    guard statvfs(path, &status) == 0 else { return HealthCheck("disk", .ok, "The disk under \(path) does not say.") }
+    guard statvfs(path, &status) == 0 else {
+      return HealthCheck("disk", .ok, "The disk under \(path) doesn't report its free space.")
+    }
     let free = UInt64(status.f_bavail) * UInt64(status.f_frsize)
     let state: State = free < scarce ? .alarm : free < low ? .warning : .ok
     return HealthCheck(
@@ -98,14 +101,14 @@ struct FileChecks: NodePart {
       HealthCheck(
         "table", .alarm,
         "The key of \(different.table) is \(different.here) here and \(printable(different.there)) on "
-          + "\(devices.name(of: different.device) ?? ""): what are two records there can be one here, or the other way round.",
+          + "\(devices.name(of: different.device) ?? ""): two records there can be one here, or the other way round.",
         wayOut: "Give the table the same key on every machine, before more is written to it.")
     }
     checks += try store.captureFaults().map(check)
     checks += try store.trackingFaults().map { fault in
       HealthCheck(
         "table", .warning, "A synchronized table has changed since it was tracked. \(fault)",
-        wayOut: "What a table refuses of others' rows is held, and mesh held lists it.")
+        wayOut: "If a table refuses a row of another machine, the row is held, and mesh held lists it.")
     }
     return (checks + (try repairChecks())).or("capture", "Every synchronized table is captured.")
   }
@@ -129,11 +132,11 @@ struct FileChecks: NodePart {
     case .triggers(let table):
       HealthCheck(
         "triggers", .alarm, "Triggers of \(table) are missing or altered: writes to it are not captured.",
-        wayOut: "A running node makes them anew and compares the table with what it knows: mesh serve.")
+        wayOut: "A running node creates them again and compares the table with the merged rows: mesh serve.")
     case .silenced:
       HealthCheck(
         "silence", .alarm, "Some program has committed the mark that silences capture.",
-        wayOut: "A running node takes it back and compares the tables with what it knows: mesh serve.")
+        wayOut: "A running node resets it and compares the tables with the merged rows: mesh serve.")
     }
   }
 
@@ -145,21 +148,21 @@ struct FileChecks: NodePart {
         HealthCheck(
           "silence", .warning,
           "The mark that silences capture was committed \(repairs.silences.counted("time", "times")) since the start; it was "
-            + "taken back, and the tables were compared.",
-          wayOut: "Find the program that writes to mesh_state, and mend it.", figures: ["times": repairs.silences]))
+            + "reset, and the tables were compared.",
+          wayOut: "Find the program that writes to mesh_state, and fix it.", figures: ["times": repairs.silences]))
     }
     checks += repairs.triggers.sorted(by: { $0.key < $1.key }).map { table, times in
       HealthCheck(
         "triggers", .warning,
-        "Triggers of \(table) were missing or altered \(times.counted("time", "times")) since the start; they were made "
-          + "anew, and the table was compared.",
+        "Triggers of \(table) were missing or altered \(times.counted("time", "times")) since the start; they were "
+          + "created again, and the table was compared.",
         wayOut: "Programs that change the schema need not touch triggers named mesh_capture_….",
         figures: ["times": times])
     }
     checks += try store.intrudingTriggers().sorted(by: { $0.key < $1.key }).map { trigger, table in
       HealthCheck(
         "app-trigger", .warning,
-        "The trigger \(trigger) writes to \(table) while rows of other machines are merged; what it wrote was taken back.",
+        "The trigger \(trigger) writes to \(table) while rows of other machines are merged; mesh reverted what it wrote.",
         wayOut: "Give it the guard: WHEN (SELECT applying FROM mesh_state WHERE id = 1) IS NOT 1")
     }
     return checks

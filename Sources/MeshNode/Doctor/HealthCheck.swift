@@ -23,7 +23,7 @@ extension DoctorReport {
     let what = end.map { String(refusal.message[..<$0.lowerBound]) + "." } ?? refusal.message
     let advice = end.map { String(refusal.message[$0.upperBound...]) }
     self.init(checks: [
-      .library, HealthCheck(name, .alarm, what, wayOut: advice ?? "Mend what it names, and ask again: mesh doctor"),
+      .library, HealthCheck(name, .alarm, what, wayOut: advice ?? "Fix what it names, and run mesh doctor again."),
     ])
   }
 }

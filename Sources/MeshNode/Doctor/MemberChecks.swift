@@ -47,7 +47,7 @@ struct MemberChecks: NodePart {
         "members", .warning, what,
         wayOut:
           "Start its daemon, or give this machine its address: mesh serve --peer HOST:PORT. If it is gone for good, "
-          + "take it out: mesh device revoke, or mesh share remove for another account.",
+          + "remove it: mesh device revoke, or mesh share remove for another account.",
         figures: ["changeSets": count])
     }
     return checks.or("members", "No device lacks changes of this machine while it is not connected.")
@@ -77,9 +77,9 @@ struct MemberChecks: NodePart {
       } else {
         what = "Other devices have the table \(one.table), and this file lacks it."
       }
-      var way = isUntracked ? "mesh track \(one.table)" : "mesh schema --apply makes it, and mesh schema shows how."
+      var way = isUntracked ? "mesh track \(one.table)" : "mesh schema --apply creates it, and mesh schema shows how."
       if let refusal = one.refusal {
-        way = "It can't be taken over: \(printable(refusal)). Make it by hand, and mesh track \(one.table)."
+        way = "mesh can't create it: \(printable(refusal)). Create it yourself, and run mesh track \(one.table)."
       }
       return HealthCheck(
         "schema", .warning, "\(what) What is written there is kept here, and not shown.", wayOut: way)

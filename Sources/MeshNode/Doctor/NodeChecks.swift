@@ -9,7 +9,7 @@ struct NodeChecks: NodePart {
   func daemonCheck() -> HealthCheck {
     guard let listening = addresses.listening else {
       return HealthCheck(
-        "daemon", .ok, "No daemon runs on this home: what only a running node knows is not looked at.",
+        "daemon", .ok, "No daemon runs on this home, so facts that only a running node knows are not checked.",
         wayOut: "mesh serve starts it.")
     }
     return HealthCheck("daemon", .ok, "The daemon runs and listens on \(listening).")
@@ -29,11 +29,11 @@ struct NodeChecks: NodePart {
           "configuration", .warning, "config.toml was changed since the daemon read it.",
           wayOut: "Send the daemon SIGHUP. A new database takes effect when you start the daemon again.")
       }
-      return HealthCheck("configuration", .ok, "config.toml is what this node goes by.")
+      return HealthCheck("configuration", .ok, "This node uses config.toml as it is now.")
     } catch {
       return HealthCheck(
-        "configuration", .alarm, "\(error.userMessage) The node goes on with what it read before.",
-        wayOut: "Mend the line; without that, the next mesh serve fails.")
+        "configuration", .alarm, "\(error.userMessage) The node continues with the settings that it read before.",
+        wayOut: "Fix the line. Otherwise the next mesh serve fails.")
     }
   }
 
@@ -46,7 +46,7 @@ struct NodeChecks: NodePart {
     return HealthCheck(
       "work", .alarm, fault.hasSuffix(".") ? fault : fault + ".",
       wayOut:
-        "Make room where a disk is full, or end what the message names; the node tries again by itself and loses nothing."
+        "Make room if a disk is full, or end what the message names. The node tries again by itself and loses nothing."
     )
   }
 
@@ -56,7 +56,7 @@ struct NodeChecks: NodePart {
     guard live < Limits.liveDevices else {
       return HealthCheck(
         "device", .warning, "The account has \(live) devices, and no more can join.",
-        wayOut: "mesh device revoke those that are gone.", figures: ["devices": live])
+        wayOut: "Revoke those that are gone: mesh device revoke DEVICE", figures: ["devices": live])
     }
     return HealthCheck("device", .ok, "This device is certified.", figures: ["devices": live])
   }
@@ -67,8 +67,8 @@ struct NodeChecks: NodePart {
     return HealthCheck(
       "refused", .warning, "Change sets were refused since the start: \(reasons.joined(separator: ", ")).",
       wayOut:
-        "Nothing of them is kept. Whoever sent them may only have passed them on, and the log names it. If writes of an "
-        + "honest device are missing, update mesh there and here.",
+        "mesh kept none of them. The device that sent them may only have passed them on; the log names it. If writes of "
+        + "an honest device are missing, update mesh there and here.",
       figures: replica.refusals)
   }
 

@@ -45,10 +45,10 @@ struct ZoneChecks: NodePart {
         checks.append(
           HealthCheck(
             "instances", .warning,
-            "This device has begun \(lives) writing lives in \(zoneName(view)), and \(Limits.instances) are all it gets.",
+            "This device has begun \(lives) instances in \(zoneName(view)), and it gets only \(Limits.instances).",
             wayOut:
               "Each restored or copied file uses one, and so does each change of the account's permission with writes "
-              + "between: make fewer. \(replica.wayToNewLives).",
+              + "between. Avoid both. \(replica.wayToNewLives).",
             figures: ["instances": lives]))
       }
       if checks.isEmpty { checks.append(HealthCheck("zone", .ok, convergence(view))) }
@@ -103,7 +103,7 @@ struct ZoneChecks: NodePart {
       case .causalPast, .unfinishedUnit:
         return HealthCheck(
           "waiting", .warning, "\(what): \(reason.rawValue).",
-          wayOut: "What they wait for comes from the device that wrote it, or one that has it: mesh peers.",
+          wayOut: "They wait for changes of another device. Connect a device that has them: mesh peers.",
           figures: ["changeSets": count])
       }
     }
@@ -146,17 +146,17 @@ struct ZoneChecks: NodePart {
       let isAbsent = stuck.state == .absent
       return HealthCheck(
         "assets", isAbsent && replica.peerViews.isEmpty ? .ok : .warning,
-        "\(stuck.assets.counted("BLOB is", "BLOBs are")) waited for and \(isAbsent ? "not to be had" : "can't be kept"): \(stuck.reason).",
+        "\(stuck.assets.counted("BLOB is", "BLOBs are")) waited for and \(isAbsent ? "not available" : "can't be kept"): \(stuck.reason).",
         wayOut: isAbsent
           ? "Connect a device that has it: mesh asset list says who wrote it, or had some of it."
-          : "Mend what the message names; it is tried again by itself. mesh asset list names the rows.",
+          : "Fix what the message names. The node tries again by itself. mesh asset list names the rows.",
         figures: [stuck.state.rawValue: stuck.assets, "bytes": stuck.size])
     }
     return checks.or(
       "assets",
       fetching.assets == 0
         ? "Every BLOB that is fetched is in its row."
-        : "\(fetching.assets.counted("BLOB is", "BLOBs are")) on their way: mesh asset list shows them.",
+        : "\(fetching.assets.counted("BLOB is", "BLOBs are")) downloading: mesh asset list shows them.",
       figures: ["coming": fetching.assets])
   }
 
@@ -166,7 +166,7 @@ struct ZoneChecks: NodePart {
     try ShareAnswers(context: context).receiptCounts().sorted { $0.key < $1.key }.map { share, count in
       HealthCheck(
         "receipt", .ok,
-        "Writes made here that the share \(share) did not take: \(count). mesh share receipt \(share) shows them.",
+        "Writes made here that the share \(share) rejected: \(count). mesh share receipt \(share) shows them.",
         figures: ["writes": count])
     }
   }
@@ -181,8 +181,8 @@ struct ZoneChecks: NodePart {
       HealthCheck(
         "digest", .alarm,
         "This node and \(devices.name(of: alarm.device) ?? alarm.device.description) have merged the same change sets of zone "
-          + "\(alarm.zone) and have not the same records.",
-        wayOut: "Run mesh verify on both; then compare the tables, and write what is right again on one of them.")
+          + "\(alarm.zone) and don't have the same records.",
+        wayOut: "Run mesh verify on both. Then compare the tables, and write the right values again on one of them.")
     }
     return checks.or("digest", "No member was found to have other rows at the same vector.")
   }

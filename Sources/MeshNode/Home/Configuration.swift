@@ -41,9 +41,9 @@ public struct Configuration: Hashable, Sendable {
     let source = ConfigurationSource(table: try Self.parse(toml, path), text: toml, path: path)
     try source.checkKeys()
     guard let database = try source.text("database") else {
-      throw source.wrong("database", "is missing: it names the SQLite file to keep in step, from the root (/…)")
+      throw source.wrong("database", "is missing: it names the SQLite file to synchronize, as an absolute path (/…)")
     }
-    guard database.hasPrefix("/") else { throw source.wrong("database", "must be a path from the root (/…)") }
+    guard database.hasPrefix("/") else { throw source.wrong("database", "must be an absolute path (/…)") }
     self.init(
       database: database,
       listen: try source.address("listen") ?? Self.defaultListen,
@@ -72,20 +72,20 @@ public struct Configuration: Hashable, Sendable {
     var lines = [
       "# A mesh node. Read when the daemon starts.",
       "",
-      "# The SQLite file to keep in step.",
+      "# The SQLite file to synchronize.",
       "database = \(Self.quoted(database))",
       "",
-      "# Where this node awaits its peers (HOST:PORT).",
+      "# The address where this node waits for other devices (HOST:PORT).",
       "listen = \(Self.quoted(listen.description))",
       "",
-      "# The address to tell other devices, where it is not the one above.",
+      "# The address to tell other devices, if it is not the one above.",
       advertise.map { "advertise = \(Self.quoted($0.description))" } ?? "# advertise = \"host.example:7404\"",
       "",
       "# Addresses to dial. Joining adds others, in peers.json.",
     ]
     lines.append("peers = [\(peers.map { Self.quoted($0.description) }.joined(separator: ", "))]")
     lines += [
-      "", "# Whether the rows of shares that end for this account stay, as records of its own.",
+      "", "# Whether the rows of shares that end for this account stay, as private records.",
       keepsCopies ? "keep-copies = true" : "# keep-copies = true",
       "",
       "# How many bytes of BLOBs that other devices overwrote or deleted stay here, for mesh restore. \"0\" keeps none.",

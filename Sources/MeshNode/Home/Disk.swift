@@ -125,7 +125,7 @@ extension Disk {
       throw HomeError(
         .permissions,
         "\(path) can be opened by other users (mode \(octal(status.mode))), and it guards keys. "
-          + "Mend it with: chmod \(directory ? "700" : "600") \(path)")
+          + "Fix it: chmod \(directory ? "700" : "600") \(path)")
     }
   }
 

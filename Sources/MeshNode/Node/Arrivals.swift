@@ -1,6 +1,7 @@
-/// Tells which devices still send something, so that a verb waits for no others.
+/// Tells which devices still send something, so that a command waits for no others.
 ///
-/// A device may say that it has changes and never send them. So a verb waits for a device only while it sends some.
+/// A device may say that it has changes and never send them. So a command waits for a device only while it sends
+/// some.
 struct Arrivals {
   /// The time without an arrival after which a device is not waited for. A device that has just been dialled needs a
   /// part of it to begin.

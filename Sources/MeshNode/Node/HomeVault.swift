@@ -63,20 +63,17 @@ final class HomeVault: Vault {
   // MARK: Place
 
   func isCopy() throws -> Bool {
-    guard try home.exists(.place) else {
-      try settle()
-      return false
-    }
+    guard try home.exists(.place) else { return false }
     let known = try home.read(.place)
     // Earlier versions didn't note the time of creation.
-    if try known == place(.withoutBirth) {
-      try settle()
-      return false
-    }
-    return try known != place(.current)
+    return try known != place(.current) && known != place(.withoutBirth)
   }
 
-  func settle() throws { try home.write(.place, try place(.current)) }
+  func settle() throws {
+    let place = try place(.current)
+    guard try !home.exists(.place) || home.read(.place) != place else { return }
+    try home.write(.place, place)
+  }
 
   private enum PlaceVersion: UInt8 {
     case withoutBirth = 1

@@ -42,6 +42,7 @@ struct NodeCreation {
     } else {
       keys = DeviceKeys(randomness: cryptography)
       try home.write(.deviceKey, keys.encoded)
+      try HomeVault(home: home).settle()
     }
   }
 

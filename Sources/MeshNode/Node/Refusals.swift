@@ -11,9 +11,9 @@ extension Error {
 }
 
 extension Refusal {
-  /// The refusal of a verb that comes after the flush of rows that can't be signed.
+  /// The refusal of a command that comes after the flush of rows that can't be signed.
   ///
-  /// - Parameter obstacle: The reason that the verb needs the flush.
+  /// - Parameter obstacle: The reason that the command needs the flush.
   static func rowsPending(_ obstacle: String) -> Refusal {
     Refusal(
       code: "rows.pending",

@@ -308,7 +308,7 @@ final class ReplicaDriver {
     case nil: return
     case .suspended: logger.error("\(database.suspension?.message ?? "")")
     case .reopened(let what):
-      logger.warning("\(what). What the file lacks comes back from other devices.")
+      logger.warning("\(what). Other devices send what the file lacks.")
       (dataVersion, faults, equality) = (nil, Faults(), EqualityWatch())
       addresses.expectPeers()
       do {

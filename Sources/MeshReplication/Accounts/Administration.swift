@@ -74,7 +74,7 @@ public struct Administration: Part {
       throw ReplicaError.notReady("this machine holds the account's key: it can do all that an administrator can")
     }
     guard account.certificate(device) != nil else {
-      throw ReplicaError.notReady("the account shut this device out: only a device that takes part can be promoted")
+      throw ReplicaError.notReady("the device is revoked or unconfirmed: only a device that takes part can be promoted")
     }
     guard account.administrators[device] == nil else {
       throw ReplicaError.notReady("the device is an administrator already")
@@ -108,7 +108,7 @@ public struct Administration: Part {
     guard account.isUnconfirmed(device) else {
       throw ReplicaError.notReady(
         account.isRevoked(device)
-          ? "the account revoked the device, for ever: invite it as a new one" : "the device takes part already")
+          ? "the account revoked the device permanently: invite it as a new one" : "the device takes part already")
     }
     guard account.hasRoom, account.hasRoom(under: power.authority) else {
       throw ReplicaError.notReady("the account has as many devices as it can have: revoke one with mesh device revoke")

@@ -153,7 +153,7 @@ final class ControlLogs: Part {
     let zone = title.isEmpty ? "the account's private zone" : "the share “\(title)”"
     return
       "this device has written \(Choices.controlRecords) records to the control log of \(zone), as many as a device can: do it on "
-      + "another device of the account, or link one (mesh device invite shows how)"
+      + "another device of the account, or add one (mesh device invite)"
   }
 
   /// Returns whether this device may publish proofs about others. It reserves half of its numbers for its own actions.

@@ -89,8 +89,8 @@ public final class ShareAdmission: Part {
         return sessions.end(
           link, .elsewhere,
           invite.terms.use == .open
-            ? "only a device of the owner's can let back in whom the owner once let in"
-            : "only the device that made the invite can let in by it, and another device answered")
+            ? "this account was a member before: only a device of the owner can admit it again"
+            : "only the device that made the invite can admit an account with it, and another device answered")
       }
       try logs.append(act, id)
       // The allowance bounds devices that only look. An admitted account has quotas of its own.

@@ -51,8 +51,8 @@ final class Greeting: Part {
     guard let state = try adopt(certificate, now: now) else {
       return sessions.end(
         link, .notAdmitted,
-        "this node knows the peer neither as a device of its account nor of one that shares with it; whom another participant "
-          + "let into a share may join again with the invite")
+        "the peer is no device of this account or of an account that shares with it, as far as this node knows; an account that "
+          + "another participant let into a share may join again with the invite")
     }
     guard state.certificates[certificate.device] != nil else {
       return sessions.end(link, .notAdmitted, ControlChanges.dropped)

@@ -32,7 +32,7 @@ extension FaultPlan {
         path: "network.topology",
         summary: "who knows whose address: line, random, or regular (a ring and random links)",
         kind: .topology, bounds: 0...0),
-      number("network.degree", \.degree, 2...32, "links of a node on average, where the topology is regular"),
+      number("network.degree", \.degree, 2...32, "links of a node on average, if the topology is regular"),
       span("network.latency", \.latency, 0...longest, "milliseconds from one end to the other"),
       number("network.jitter", \.jitter, 0...longest, "milliseconds that a message may be late beyond the latency"),
       chance("network.slowLinks", \.slowLinks, "of the connections, one in that many is slow"),
@@ -76,7 +76,7 @@ extension FaultPlan {
 
   private static var disk: [Key] {
     [
-      chance("disk.errors", \.diskErrors, "the disk fails operations for a while, or one, where the time is 0"),
+      chance("disk.errors", \.diskErrors, "the disk fails operations for a while, or one if the time is 0"),
       span("disk.errorTime", \.diskErrorTime, 0...longest, "milliseconds for which the disk fails"),
       number("disk.errorRate", \.diskErrorRate, 1...1_000, "one operation in that many fails then"),
       chance("disk.full", \.fullDisks, "the disk is full for a while"),
@@ -110,12 +110,12 @@ extension FaultPlan {
       chance("writers.droppedColumns", \.droppedColumns, "a node's app drops a column"),
       chance("writers.readdedColumns", \.readdedColumns, "a node's app drops a column and adds it again at once"),
       chance("writers.renamedColumns", \.renamedColumns, "a node's app renames a column"),
-      chance("writers.alterations", \.alterations, "a node's app makes a table anew, with its rows"),
+      chance("writers.alterations", \.alterations, "a node's app makes a table again, with its rows"),
       chance("writers.constraints", \.constraints, "a node's table gets a CHECK or a NOT NULL, or loses it"),
       chance("writers.uniques", \.uniques, "a node's table gets a UNIQUE index, or loses it"),
       chance("writers.references", \.references, "a node's table gets a second foreign key, or loses it"),
       chance(
-        "writers.recreatedTables", \.recreatedTables, "a node's app drops a table, and makes it anew or does later"),
+        "writers.recreatedTables", \.recreatedTables, "a node's app drops a table, and makes it again at once or later"),
       chance("writers.renamedTables", \.renamedTables, "a node's app renames a table, or gives it its name back"),
       chance(
         "writers.spellings", \.spellings, "of the apps, one in that many spells names and orders columns in its own way"
@@ -156,7 +156,7 @@ extension FaultPlan {
   private static var liarKeys: [Key] {
     [
       number("liars.count", \.liars, 0...64, "the last nodes lie: so many of them"),
-      chance("liars.forgeries", \.forgeries, "a change set in another's name, or altered on its way"),
+      chance("liars.forgeries", \.forgeries, "a change set in another's name, or altered by a relay"),
       chance("liars.truncations", \.truncations, "a message that ends too early"),
       chance("liars.forks", \.forks, "two change sets with one number, one to each peer"),
       chance("liars.replays", \.replays, "something that was sent before"),
@@ -181,7 +181,7 @@ extension FaultPlan {
       chance(
         "liars.controlForgeries", \.controlForgeries, "a control record that is not its to say, or in another's name"),
       chance("liars.oldEpochs", \.oldEpochs, "a change set under the key of an epoch that is over"),
-      chance("liars.keyLeaks", \.keyLeaks, "a share's keys, given to whoever is connected"),
+      chance("liars.keyLeaks", \.keyLeaks, "a share's keys, given to all connected devices"),
       chance("liars.revokedWrites", \.revokedWrites, "what a revoked device says, by who has its keys"),
     ]
   }

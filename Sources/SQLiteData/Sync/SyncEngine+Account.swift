@@ -190,8 +190,8 @@ extension SyncEngine {
     guard role == .node else {
       throw SyncError(
         SyncError.Code(rawValue: "engine.otherNode"),
-        "This app can't \(what) while another process runs the node of \(plan.home). Stop that process (mesh status names it), "
-          + "and try again.")
+        "This app can't \(what) while another process runs the node of \(plan.home). Stop that process (its id is in "
+          + "\(plan.home)/lock), and try again.")
     }
   }
 }

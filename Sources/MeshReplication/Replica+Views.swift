@@ -11,6 +11,13 @@ extension Replica {
   public var privateZone: ZoneID? { zones.privateZone(of: account.id) }
   /// Sentences about this device's instances that a person should know, since the start.
   public var notices: [String] { incidents.notices }
+
+  /// Notes that the database has nothing of this device, although it has signed change sets.
+  public func noteOtherFile() {
+    incidents.notify(
+      "the database has nothing of what this device synchronized: another file took its place, or it was made anew. Put "
+        + "the right file there, or take up the tables of this one: mesh schema, and mesh track")
+  }
   /// The number of refused change sets since the start, by reason.
   public var refusals: [String: Int] { incidents.refusals }
   /// The number of rows that were compared with the merged values since the start, and of those that had changed

@@ -186,7 +186,8 @@ struct Held: AsyncParsableCommand {
 
   static func facts(_ hold: HoldReport) -> [(String, String)] {
     var facts = [("since", hold.since.map(ControlJSON.text) ?? "not known")]
-    if let message = hold.message { facts.append(("SQLite says", message)) }
+    let isSQLite = ["constraint", "edit-refused"].contains(hold.reason)
+    if let message = hold.message { facts.append((isSQLite ? "SQLite says" : "because", message)) }
     if !hold.waitsFor.isEmpty { facts.append(("waits for", awaited(hold))) }
     facts += hold.refused.filter(\.inTable).map { refused in
       (

@@ -48,6 +48,28 @@ import Testing
     }
   }
 
+  @Test("verbs about records know what programs wrote since the daemon was stopped")
+  func verbsTakeInWhatWasWritten() async throws {
+    try await MeshProcess.scope { mesh in
+      let daemon = try await mesh.found()
+      try await mesh.sqlite("INSERT INTO notes (id, text) VALUES ('a', 'first'), ('b', 'gone')")
+      try await eventually("the rows are flushed") {
+        try await mesh.report(StatusReport.self, "status").pending == 0
+      }
+      _ = try await daemon.terminate()
+      try await mesh.sqlite("DELETE FROM notes WHERE id = 'b'")
+      #expect(try await mesh.done("explain", "record", "notes", "b").stdout.contains("deleted"))
+      try await mesh.sqlite("UPDATE notes SET text = 'second' WHERE id = 'a'")
+      try await mesh.done("restore", "notes", "b")
+      try await mesh.sqlite("UPDATE notes SET text = 'third' WHERE id = 'a'")
+      try await mesh.done("restore", "notes", "a", "--column", "text")
+      #expect(try await mesh.sqlite("SELECT id, text FROM notes ORDER BY id") == "a|second\nb|gone\n")
+      try await mesh.done("untrack", "tags")
+      try await mesh.done("untrack", "notes")
+      #expect(try await mesh.done("explain", "record", "notes", "a").stdout.contains("held: untracked"))
+    }
+  }
+
   @Test func aDatabaseThatIsGoneIsNotMadeAnew() async throws {
     try await MeshProcess.scope { mesh in
       #expect(try await mesh.found().terminate().status == 0)

@@ -63,6 +63,7 @@ struct ConflictAnswers: NodePart {
   // MARK: Restoring
 
   func restore(_ request: RestoreRequest) throws -> RestoreReport {
+    takeInWrites()
     let restored = try restored(request)
     replica.databaseChanged()
     return RestoreReport(

@@ -58,6 +58,7 @@ struct HeldAnswers: NodePart {
       throw Refusal(code: "discard.what", message: "Say which records: a table, and their keys.", exit: .usage)
     }
     let zone = try request.zone.map(zone(named:))
+    takeInWrites()
     let discarded = try store.discard(
       table: request.table, keys: request.keys.map { try store.keys(written: $0, table: request.table) }, zone: zone,
       now: time.milliseconds())
@@ -67,6 +68,7 @@ struct HeldAnswers: NodePart {
   }
 
   func resolve(_ request: ResolveRequest) throws -> ResolveReport {
+    takeInWrites()
     let resolution = Resolution(
       table: request.table, keys: try store.keys(written: request.key, table: request.table),
       zone: try request.zone.map(zone(named:)), values: request.values, keepsShown: request.keepShown ?? false)

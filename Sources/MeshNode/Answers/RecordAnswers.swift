@@ -9,11 +9,13 @@ struct RecordAnswers: NodePart {
   let context: NodeContext
 
   func explain(_ request: RecordRequest) throws -> RecordReport {
+    takeInWrites()
     for key in try store.keys(written: request.key, table: request.table) {
       let records = try store.explain(table: request.table, key: key) { replica.reader($0) }
       guard !records.isEmpty else { continue }
       let ways = try WaysOut(store, trusts: devices.isTrusted)
-      return RecordReport(records: records.map { recordReport($0, ways) })
+      let isTracked = try store.isTracked(request.table)
+      return RecordReport(records: records.map { recordReport($0, ways, isTracked: isTracked) })
     }
     throw Refusal(
       code: "record.unknown",
@@ -21,11 +23,20 @@ struct RecordAnswers: NodePart {
         "The table \(printable(request.table)) has no record with the key \(printable(request.key)), and had none.")
   }
 
-  private func recordReport(_ record: RecordExplanation, _ ways: WaysOut) -> RecordReport.Record {
-    RecordReport.Record(
+  private func recordReport(
+    _ record: RecordExplanation, _ ways: WaysOut, isTracked: Bool
+  ) -> RecordReport.Record {
+    var hold = record.held.map { HeldAnswers.hold($0, ways) }
+    if hold == nil, record.isAlive, !isTracked {
+      let table = printable(record.table)
+      hold = HoldReport(
+        reason: "untracked", message: nil, since: nil, waitsFor: [],
+        wayOut: "\(table) is not synchronized here, and its row stays as it is. mesh track \(table) merges both.")
+    }
+    return RecordReport.Record(
       zone: record.zone.description, zoneName: printable(replica.title(record.zone)), table: record.table,
       key: ReportedValue(record.key), generation: record.generation, deleted: !record.isAlive,
-      hold: record.held.map { HeldAnswers.hold($0, ways) }, by: record.life.map { writer($0, record.lifeSigner) },
+      hold: hold, by: record.life.map { writer($0, record.lifeSigner) },
       movedTo: record.movedTo?.description,
       columns: record.columns.map { column in
         RecordReport.Column(

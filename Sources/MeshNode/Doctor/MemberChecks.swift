@@ -96,7 +96,7 @@ struct MemberChecks: NodePart {
       let names = Set(differences.map { devices.name(of: $0.device) ?? $0.device.description }).sorted()
       return HealthCheck(
         "schema", .warning,
-        "\(printable(table)) has other defaults, CHECKs, indexes or references on \(names.joined(separator: ", ")): "
+        "\(printable(table)) has other defaults, CHECKs, indexes, references or types on \(names.joined(separator: ", ")): "
           + "one machine can refuse what another accepts.",
         wayOut: "mesh schema shows both forms. Give the table the same form on every machine.")
     }

@@ -35,6 +35,9 @@ final class HomeVault: Vault {
 
   func highWaterMark(_ zone: ZoneID) throws -> HighWaterMark? { try marks()[zone] }
 
+  /// Returns whether this device has signed something, in whatever file.
+  func hasSigned() throws -> Bool { try marks().values.contains { $0.number > 0 } }
+
   func saveHighWaterMark(_ mark: HighWaterMark, zone: ZoneID) throws {
     var marks = try marks()
     marks[zone] = mark

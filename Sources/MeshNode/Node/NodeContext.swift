@@ -1,4 +1,5 @@
 import Logging
+import MeshControl
 import MeshCore
 import MeshReplication
 import MeshStore
@@ -62,4 +63,14 @@ extension NodePart {
   var isRunning: Bool { addresses.listening != nil }
   /// The time between two looks at what a request waits for.
   static var look: Duration { .milliseconds(20) }
+
+  /// Flushes and merges what programs have committed, so that a request about records sees the rows as they are.
+  /// A daemon does the same by itself soon. If this fails or takes long, the request works with what is merged.
+  func takeInWrites() {
+    if isRunning {
+      _ = try? driver.workOff(until: .now + .seconds(1))
+    } else {
+      _ = try? driver.workAlone(until: .now + .controlTimeout)
+    }
+  }
 }

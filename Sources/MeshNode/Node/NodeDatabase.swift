@@ -121,8 +121,8 @@ final class NodeDatabase {
     } catch {
       return suspend(
         "database.replaced",
-        "\(what), and the node can't open what is there now, so nothing is synchronized: \(error.userMessage) "
-          + "Put the right file there: the node opens it by itself.")
+        "\(path) was replaced while the node had it open, and the node can't use what is there now, so nothing is "
+          + "synchronized. Put the right file there: the node opens it by itself. The reason: \(error.userMessage)")
     }
     (isOpen, suspension, openings) = (true, nil, openings + 1)
     settingsChanged()

@@ -55,10 +55,12 @@ struct OpenDatabase {
       if isReplacement { try store.quickCheck() }
       let known = try store.accounts()
       guard known.isEmpty || known.contains(account.id) else { throw ReplicaError.foreignDatabase }
+      let vault = HomeVault(home: home)
       replica = try Replica(
-        store: store, vault: HomeVault(home: home), account: account, secrets: keys.device,
+        store: store, vault: vault, account: account, secrets: keys.device,
         accountSigner: try NodeKeys.signer(home), cryptography: keys.cryptography, randomness: keys.cryptography)
       try AccountKeyFile(home: home).settle(replica)
+      if known.isEmpty, try vault.hasSigned() { replica.noteOtherFile() }
       self.store = store
     } catch {
       try? store.close()

@@ -50,7 +50,7 @@ extension DiscardError: Refusing {
     let code =
       switch self {
       case .unknownRecord: "record.unknown"
-      case .notHeld: "record.notHeld"
+      case .notHeld, .shown: "record.notHeld"
       case .several: "record.ambiguous"
       case .notPermitted: "record.notPermitted"
       case .root: "share.root"

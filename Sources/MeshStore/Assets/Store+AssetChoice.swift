@@ -10,14 +10,25 @@ public enum AssetPolicy: String, Sendable, Hashable, CaseIterable {
 
 /// The node's own choice of the assets to keep. No other node learns it.
 extension Store {
-  /// Returns the policies of the synchronized tables.
+  /// Returns the policies of the synchronized tables, and of others that download on request.
   public func assetPolicies() throws -> [String: AssetPolicy] {
     try read { try $0.tableList.assetPolicies() }
   }
 
   /// Sets a table's policy. Assets that are here stay, and choices for single assets stay as they are.
-  public func setAssetPolicy(_ policy: AssetPolicy, table: String) throws {
-    try write { guard try $0.tableList.set(policy, of: table) else { throw Self.unknownTable(table) } }
+  ///
+  /// The table may be one that only other devices have yet. Its assets are downloaded when this file has the table.
+  public func setAssetPolicy(_ policy: AssetPolicy, table name: String) throws {
+    try write { transaction in
+      let isDescribed = try transaction.foreignDescriptions(trusts: { _ in false }).contains {
+        $0.table.name.folded == name.folded
+      }
+      let known = transaction.catalog.knownTable(name)
+      guard let table = try known ?? (isDescribed ? transaction.catalog.tableNumber(name) : nil) else {
+        throw Self.unknownTable(name)
+      }
+      try transaction.tableList.set(policy, of: table)
+    }
   }
 
   /// Requests the download of an asset, whatever its table's policy.

@@ -15,7 +15,7 @@ public struct Conflict: Hashable, Sendable {
   public var winnerValue: Value
   /// True if the winning write deleted the record.
   public var isWinnerDelete: Bool
-  /// The stamp of the winning value, birth or delete.
+  /// The stamp of the column's current value, or of the birth or delete that won.
   public var winner: Stamp
   /// Whether this file or the node's home has the bytes of a lost BLOB. Nil for any other value.
   public var hasBytes: Bool?
@@ -43,6 +43,13 @@ extension Transaction {
   func isAlive(_ ref: RecordRef, _ zone: ZoneID) throws -> Bool {
     guard let row = try zoneRows.read(zone) else { return false }
     return try ZoneRecords(self, zone: row).load(ref)?.isAlive ?? false
+  }
+
+  /// Returns the stamp of a column's merged value, or nil if no write has set the column.
+  func stamp(_ ref: RecordRef, _ column: Int64, _ zone: ZoneID) throws -> Stamp? {
+    guard let row = try zoneRows.read(zone) else { return nil }
+    let records = ZoneRecords(self, zone: row)
+    return try records.load(ref).flatMap { try records.state(ref, $0).cells[column]?.stamp }
   }
 
   /// Returns a column's merged value.

@@ -25,7 +25,9 @@ public enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The row still shows the former BLOB, because the newer one is not here.
   case stillShown(column: String)
   /// SQLite refused the write, with this message.
-  case refused(String)
+  ///
+  /// - Parameter values: The values to restore, by column.
+  case refused(String, values: [String: Value])
 
   public var description: String {
     switch self {
@@ -56,7 +58,18 @@ public enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
       "The row still shows the former BLOB in \(column), because the newer one is not on this machine. Run mesh asset fetch "
         + "TABLE KEY first: then this machine keeps the former BLOB, and this command restores it."
     case .changed: "The record was written to meanwhile: look at it, and say it again."
-    case .refused(let text): "The table refuses what was to be restored: \(text)."
+    case .refused(let text, let values):
+      "The table refuses what was to be restored: \(text). Write the row yourself, with values that fit. Refused were: "
+        + "\(Self.listed(values))."
     }
+  }
+
+  private static func listed(_ values: [String: Value]) -> String {
+    values.sorted { $0.key < $1.key }.map { "\($0.key) = \(brief($0.value))" }.joined(separator: ", ")
+  }
+
+  private static func brief(_ value: Value) -> String {
+    let text = value.literal
+    return text.count > 60 ? "\(text.prefix(60))…" : text
   }
 }

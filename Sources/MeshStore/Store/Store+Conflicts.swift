@@ -79,9 +79,13 @@ extension Transaction {
   /// Returns the conflict with the record's current values, or nil if no value is lost any more.
   fileprivate func current(_ entry: Entry) throws -> Conflict? {
     var conflict = entry.lost
-    let isAlive = try isAlive(entry.ref, conflict.zone)
+    var (isAlive, zone) = (try isAlive(entry.ref, conflict.zone), conflict.zone)
     // The record is gone now, as the delete that lost would have left it.
     if entry.column == ZoneRecords.wholeRecord { return isAlive ? conflict : nil }
+    // A record that has moved to another zone is there with the value that was kept.
+    if !isAlive, let place = try Restorer(transaction: self).placeToRestore(entry.ref), try place.load(entry.ref)?.isAlive == true {
+      (isAlive, zone) = (true, place.zone.zone)
+    }
     conflict.isWinnerDelete = !isAlive
     // For a row that has no columns except its key, the conflict is over when the row exists again. If the key's
     // spelling is itself a value of the row, it is compared like any other value.
@@ -93,7 +97,10 @@ extension Transaction {
     // The lost part continues in the zone to which the record has moved.
     if try hasContinued(entry) { return nil }
     conflict.hasBytes = try conflict.loserValue.asset.map { try assets.isKept($0.id) || !cells(showing: $0.id).isEmpty }
-    conflict.winnerValue = try value(entry.ref, entry.column, conflict.zone)
+    conflict.winnerValue = try value(entry.ref, entry.column, zone)
+    if isAlive, let stamp = try stamp(entry.ref, entry.column, zone), stamp > conflict.winner {
+      conflict.winner = stamp
+    }
     // The lost value is the current one again: its device wrote it again, or somebody wrote the same value.
     return conflict.winnerValue == conflict.loserValue && isAlive ? nil : conflict
   }

@@ -12,6 +12,8 @@ public enum DiscardError: Error, Hashable, Sendable, CustomStringConvertible {
   case unknownRecord(table: String)
   /// The record is in its table, or is deleted.
   case notHeld(table: String)
+  /// The record is in its table, in the version that the table accepted last.
+  case shown(table: String)
   /// Several zones hold a record with this key.
   case several([ZoneID])
   /// The share is read-only here or has ended.
@@ -26,6 +28,9 @@ public enum DiscardError: Error, Hashable, Sendable, CustomStringConvertible {
     case .unknownRecord(let table): "The table \(table) has no record with that key, and had none."
     case .notHeld(let table):
       "That record of \(table) is not held: mesh held lists those that are. One that is in its table is deleted there."
+    case .shown(let table):
+      "The row of that record is in \(table), as the table accepted it last: delete it there, or settle the record with "
+        + "mesh held resolve."
     case .several(let zones):
       "Several zones hold a record with that key: name one with --zone: "
         + zones.map(\.description).joined(separator: ", ")
@@ -65,21 +70,23 @@ extension Transaction {
 
   fileprivate func held(_ table: Int64, _ keys: [Value], _ zone: ZoneID?) throws -> (place: Place, reason: HeldReason) {
     let name = try catalog.tableName(table)
-    var isKnown = false
+    var (isKnown, isRefused) = (false, false)
     for key in keys {
       let ref = RecordRef(table: table, key: catalog.table(table)?.form.canonical(key) ?? key)
       let zones = try recordRows.zones(of: ref)
       isKnown = isKnown || !zones.isEmpty
       let found = try (tableList.isUntracked(table) ? [] : zones).compactMap { id -> (Place, HeldReason)? in
         guard let row = try zoneRows.read(id: id), zone == nil || zone == row.zone,
-          let record = try ZoneRecords(self, zone: row).load(ref), record.isAlive, let reason = record.held
+          let record = try ZoneRecords(self, zone: row).load(ref), record.isAlive
         else { return nil }
-        return ((ref, row), reason)
+        isRefused = isRefused || record.isRefused
+        return record.held.map { ((ref, row), $0) }
       }
       guard found.count < 2 else { throw DiscardError.several(found.map(\.0.zone.zone).sorted()) }
       if let only = found.first { return only }
     }
-    throw isKnown ? DiscardError.notHeld(table: name) : DiscardError.unknownRecord(table: name)
+    guard isKnown else { throw DiscardError.unknownRecord(table: name) }
+    throw isRefused ? DiscardError.shown(table: name) : DiscardError.notHeld(table: name)
   }
 
   fileprivate func requireDiscardable(_ ref: RecordRef, _ zone: ZoneRow, _ reason: HeldReason) throws {

@@ -268,7 +268,7 @@ struct Restorer: Step {
     do {
       try transaction.writeAgain(plan.ref, values, table)
     } catch let error as DatabaseError where error.refusesRow && sql.isInTransaction {
-      throw RestoreError.refused(error.reason)
+      throw RestoreError.refused(error.reason, values: try named(values ?? [:]))
     }
     // A long BLOB is given by its name, whatever its length.
     let known = wanted?.filter { table.indexes[$0.key] != nil && values?[$0.key] != nil }

@@ -6,11 +6,12 @@ extension Store {
   public struct SchemaDifference: Hashable, Sendable {
     public let device: DeviceID
     public let table: String
-    /// The column, or an empty text for a `CHECK` or an index.
+    /// The column, or an empty text for a `CHECK`, an index or `STRICT`.
     public let column: String
-    /// True if the column is the key. Then one device may treat as one record what are two records for the other.
+    /// True if the tables compare keys differently. Then one device may treat as one record what are two records for the
+    /// other.
     public let isKey: Bool
-    /// Its definition in this file, as SQL. Empty for a `CHECK` or an index that this file doesn't have.
+    /// Its definition in this file, as SQL. Empty for a `CHECK`, an index or `STRICT` that this file doesn't have.
     public let here: String
     public let there: String
   }
@@ -48,10 +49,13 @@ extension SchemaDescription {
   ) -> [Store.SchemaDifference] {
     let different = differences(from: other).filter { concerns(columns[$0.0].name.folded) }.map { (index, there) in
       Store.SchemaDifference(
-        device: device, table: name, column: columns[index].name, isKey: index == key || there == other.key,
+        device: device, table: name, column: columns[index].name, isKey: identity(index) != other.identity(there),
         here: definition(index), there: other.definition(there))
     }
-    let rules = rulesBesides(other, concerns).map { ($0, "") } + other.rulesBesides(self, concerns).map { ("", $0) }
+    var rules = rulesBesides(other, concerns).map { ($0, "") } + other.rulesBesides(self, concerns).map { ("", $0) }
+    if isStrict != other.isStrict, concerns(columns[key].name.folded) {
+      rules.append(isStrict ? ("STRICT", "") : ("", "STRICT"))
+    }
     return different
       + rules.map { here, there in
         Store.SchemaDifference(device: device, table: other.name, column: "", isKey: false, here: here, there: there)
@@ -60,6 +64,14 @@ extension SchemaDescription {
 }
 
 extension SchemaDescription {
+  /// Returns what a column contributes to the identity of records, or nil if it isn't the key. A default of the key, or
+  /// its being a reference, changes nothing about that.
+  private func identity(_ index: Int) -> [String]? {
+    guard index == key else { return nil }
+    let affinity = Affinity(declaredType: columns[index].declaredType, isStrict: isStrict)
+    return [affinity.typeName, columns[index].collation.sql]
+  }
+
   /// Returns the differing columns, as their indexes in both tables.
   fileprivate func differences(from other: SchemaDescription) -> [(Int, Int)] {
     var (here, there) = (comparable, other.comparable)

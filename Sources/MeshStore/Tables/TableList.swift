@@ -100,19 +100,17 @@ struct TableList {
     try sql.run("UPDATE mesh_table SET private = 1 WHERE id = ?", [.integer(table)])
   }
 
+  /// Returns the policies of the synchronized tables, and of others that download on request.
   func assetPolicies() throws -> [String: AssetPolicy] {
-    let found = try sql.all("SELECT name, on_demand FROM mesh_table WHERE tracked = 1") {
+    let found = try sql.all("SELECT name, on_demand FROM mesh_table WHERE tracked = 1 OR on_demand = 1") {
       ($0.text(0), $0.integer(1) == 1 ? AssetPolicy.onDemand : .always)
     }
     return Dictionary(found, uniquingKeysWith: { $1 })
   }
 
-  /// Sets a policy. Returns false if there is no synchronized table with this name.
-  func set(_ policy: AssetPolicy, of table: String) throws -> Bool {
+  func set(_ policy: AssetPolicy, of table: Int64) throws {
     try sql.run(
-      "UPDATE mesh_table SET on_demand = ? WHERE name = ? AND tracked = 1",
-      [.integer(policy == .onDemand ? 1 : 0), .text(table)])
-    return sql.changes == 1
+      "UPDATE mesh_table SET on_demand = ? WHERE id = ?", [.integer(policy == .onDemand ? 1 : 0), .integer(table)])
   }
 
   /// Returns the triggers of synchronized tables that may write to a table, besides those of mesh.

@@ -175,6 +175,24 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
+  @Test("a table that only another device has can be set to on-demand before it is adopted", arguments: [true, false])
+  func theChoiceComesBeforeTheTable(hasRows: Bool) throws {
+    let (a, b) = (try Peer.withPhotos(1), try Peer(2))
+    if hasRows {
+      try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(30000))")
+      try b.pull(from: a)
+    }
+    _ = try b.store.saveForeignSchema(a.store.schemaDescriptions(), device: a.author.device, isOwn: true)
+    try b.store.setAssetPolicy(.onDemand, table: "photo")
+    #expect(try b.store.assetPolicies() == ["photo": .onDemand])
+    try b.store.adopt(b.store.foreignSchemas(), now: b.now)
+    if !hasRows { try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(30000))") }
+    try b.pull(from: a)
+    #expect(try b.rows("SELECT id, image FROM photo") == ["\"x\"|NULL"])
+    #expect(try b.store.assetPolicies() == ["photo": .onDemand])
+    #expect(throws: StoreError.self) { try b.store.setAssetPolicy(.onDemand, table: "none") }
+  }
+
   @Test func aRowThatIsNotInSightWithoutItsBLOBDoesNotWaitToBeAsked() throws {
     let schema = "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, image BLOB NOT NULL)"
     let (a, b) = (try Peer.withPhotos(1, schema), try Peer.withPhotos(2, schema))

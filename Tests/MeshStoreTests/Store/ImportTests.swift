@@ -113,6 +113,12 @@ import Testing
     #expect(Set(other) == (isPulled ? [.text("v"), .integer(5)] : [.text("v")]))
     #expect(lost.allSatisfy { $0.loser.time.isImport && $0.loser.time.noted.milliseconds >= tracked })
     let old = try #require(lost.first { $0.key == .text("k") })
+    #expect(old.winner.time.isImport)
+    // What was kept is named by its own time, also after an edit.
+    try first.run("UPDATE t SET a = 'later' WHERE id = 'k'")
+    try synchronize([first, second])
+    let after = try #require(try second.store.conflicts(limit: 9).first { $0.id == old.id })
+    #expect(after.winnerValue == .text("later") && !after.winner.time.isImport)
     _ = try second.store.restore(.conflict(old.id)) { _ in second.reader }
     try synchronize([first, second])
     #expect(try first.rows("SELECT a FROM t WHERE id = 'k'") == ["\"older\""])

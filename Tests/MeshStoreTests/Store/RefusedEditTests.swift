@@ -196,6 +196,35 @@ import Testing
     }
   }
 
+  @Test("a refused record can't be discarded, because its row is in the table, and the refusal says so")
+  func aRefusedRecordIsNotDiscarded() throws {
+    let (a, _) = try crossed()
+    #expect(throws: DiscardError.shown(table: "t")) {
+      try a.store.discard(table: "t", keys: [[.text(Array("e".utf8))]], now: a.now)
+    }
+  }
+
+  @Test("a deleted record whose last version was refused is restored by an INSERT of the values that the refusal names")
+  func aRestoreThatIsRefusedNamesTheValues() throws {
+    let (a, b) = try crossed()
+    try a.run("DELETE FROM t")
+    try synchronize([a, b])
+    let key = Value.text(Array("e".utf8))
+    do {
+      _ = try b.store.restore(.record(table: "t", key: key, columns: [])) { _ in b.reader }
+      Issue.record("it fits")
+    } catch let error as RestoreError {
+      let values: [String: Value] = ["start": .integer(8), "stop": .integer(7), "title": .text(Array("walk".utf8))]
+      #expect(error == .refused("CHECK constraint failed: start < stop", values: values))
+      #expect(error.description.contains("start = 8, stop = 7, title = 'walk'"))
+    }
+    try b.run("INSERT INTO t VALUES ('e', 'walk', 7, 8)")
+    try b.flush()
+    _ = try b.store.restore(.record(table: "note", key: .text(Array("n".utf8)), columns: [])) { _ in b.reader }
+    try synchronize([a, b])
+    for peer in [a, b] { #expect(try rows(peer) == ["\"walk\"|7|8"] && peer.rows("SELECT id FROM note") == ["\"n\""]) }
+  }
+
   @Test("a record that never fitted is shown with chosen values")
   func aRecordThatNeverFittedIsSettled() throws {
     let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v, w)", track: ["t"])

@@ -47,6 +47,27 @@ import Testing
     #expect(differences.allSatisfy { $0.device == a.author.device && $0.table == "T" })
   }
 
+  @Test("a key with another default names the same records, and another type or collation of the key doesn't")
+  func onlyWhatComparesKeysMakesThemDiffer() throws {
+    let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL DEFAULT 'x', v)", track: ["t"])
+    for (key, isKey) in [("TEXT", false), ("TEXT COLLATE NOCASE", true), ("BLOB", true)] {
+      let b = try Peer(2, schema: "CREATE TABLE t (id \(key) PRIMARY KEY NOT NULL, v)", track: ["t"])
+      _ = try b.store.saveForeignSchema(a.store.schemaDescriptions(), device: a.author.device, isOwn: true)
+      #expect(try b.store.schemaDifferences().map(\.isKey) == [isKey], "\(key)")
+    }
+  }
+
+  @Test("a table that is STRICT on one of two devices differs, even if all columns have the same form")
+  func strictnessIsTold() throws {
+    let table = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)"
+    let (a, b) = (try Peer(1, schema: table + " STRICT", track: ["t"]), try Peer(2, schema: table, track: ["t"]))
+    _ = try b.store.saveForeignSchema(a.store.schemaDescriptions(), device: a.author.device, isOwn: true)
+    _ = try a.store.saveForeignSchema(b.store.schemaDescriptions(), device: b.author.device, isOwn: true)
+    #expect(try b.store.schemaDifferences().map { [$0.here, $0.there] } == [["", "STRICT"]])
+    #expect(try a.store.schemaDifferences().map { [$0.here, $0.there] } == [["STRICT", ""]])
+    #expect(try a.store.schemaDifferences().allSatisfy { !$0.isKey })
+  }
+
   @Test func whereOneTableIsRefusedNoneIsAdopted() throws {
     let a = try Peer(
       1,

@@ -83,6 +83,23 @@ import Testing
     #expect(try alice.records(Self.share) == ["lists L"])
   }
 
+  @Test("an edit that lost because its record left the share is listed with the value that the record has now")
+  func anEditOfWhatLeft() throws {
+    let (alice, bob) = try members()
+    try bob.run("UPDATE reminders SET title = 'lost' WHERE id = 'r1'")
+    try bob.settle()
+    try alice.run("UPDATE reminders SET list = 'M', title = 'kept' WHERE id = 'r1'")
+    try alice.settle()
+    try converge([alice, bob])
+    let conflict = try #require(alice.store.conflicts(limit: 9).first { $0.column == "title" })
+    #expect(conflict.loserValue == .text("lost") && conflict.winnerValue == .text("kept") && !conflict.isWinnerDelete)
+    _ = try alice.store.restore(.conflict(conflict.id), alice.reader)
+    try alice.settle()
+    #expect(try alice.rows("SELECT list, title FROM reminders WHERE id = 'r1'") == ["M|lost"])
+    #expect(try !alice.store.conflicts(limit: 9).contains { $0.column == "title" })
+    #expect(try bob.store.conflicts(limit: 9).filter { $0.column == "title" }.allSatisfy(\.isWinnerDelete))
+  }
+
   @Test func aMoveIntoAShareThatWaitsForAKeyCanBeTakenBack() throws {
     let (alice, bob) = try members()
     alice.lacking = [Self.share]

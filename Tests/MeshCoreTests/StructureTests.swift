@@ -14,7 +14,7 @@ import Testing
   static let bounds = [
     Bounds(module: "MeshControl"), Bounds(module: "MeshCore", function: 157), Bounds(module: "MeshCrypto"),
     Bounds(module: "MeshNode"), Bounds(module: "MeshReplication"),
-    Bounds(module: "MeshStore", type: 2_750, function: 105), Bounds(module: "MeshTesting", type: 2_950),
+    Bounds(module: "MeshStore", type: 2_450, function: 93), Bounds(module: "MeshTesting", type: 2_950),
     Bounds(module: "MeshTransport"), Bounds(module: "SQLiteData", type: 950),
     Bounds(module: "SQLiteDataMacros"), Bounds(module: "SQLiteDataQueries", type: 1_200), Bounds(module: "bench"),
     Bounds(module: "mesh", function: 61), Bounds(module: "simulate"),
@@ -39,6 +39,57 @@ import Testing
   func imports() throws {
     for source in try sources(of: "MeshCore") {
       #expect(try !source.hasImports, "\(source.name)")
+    }
+  }
+
+  /// A group of tables of mesh, and the type whose SQL may name them.
+  struct Group {
+    let type: String
+    let tables: Set<String>
+    /// The tables of other groups that its queries join, or nil for all. A query belongs to the group whose rows it
+    /// selects, counts or changes.
+    var joins: Set<String>? = []
+  }
+
+  static let groups = [
+    Group(
+      type: "AssetTable", tables: ["asset", "asset_use", "kept"], joins: ["author", "record", "table", "zone"]),
+    Group(type: "ConflictTable", tables: ["conflict"], joins: ["author", "column", "zone"]),
+    Group(type: "ControlTable", tables: ["account", "ack", "control"], joins: ["zone"]),
+    Group(type: "ForeignSchemaTable", tables: ["foreign_schema"]),
+    Group(type: "HeadTable", tables: ["head"], joins: ["author"]),
+    Group(type: "HeldTable", tables: ["held", "wait"], joins: ["record"]),
+    Group(type: "LogTable", tables: ["log", "order"], joins: ["head"]),
+    Group(type: "NameTable", tables: ["author", "column", "layout", "named"], joins: ["zone"]),
+    Group(type: "PendingTable", tables: ["pending", "run"], joins: ["record", "table"]),
+    Group(type: "PolicyTable", tables: ["policy"], joins: ["zone"]),
+    Group(type: "ReceiptTable", tables: ["receipt"], joins: ["zone"]),
+    Group(type: "RecordTable", tables: ["record"], joins: ["held", "table", "zone"]),
+    Group(type: "StateTable", tables: ["guard", "state"]),
+    // It finds the tables to which no row of any other table refers.
+    Group(type: "TableList", tables: ["table"], joins: nil),
+    Group(type: "WorkTable", tables: ["import", "recall", "rewrite", "show"], joins: ["log", "record", "zone"]),
+    Group(type: "ZoneTable", tables: ["zone"], joins: ["pending"]),
+  ]
+
+  /// Files that create tables and triggers or change their format, and name all tables.
+  static let definitions: Set = [
+    "CaptureTriggers.swift", "MeshTables.swift", "MeshTables+Replication.swift", "PermissionTriggers.swift",
+  ]
+
+  @Test("the SQL of a table is in one type")
+  func tables() throws {
+    let owned = Self.groups.reduce(into: Set<String>()) { $0.formUnion($1.tables) }
+    let created = try sources(of: "MeshStore").reduce(into: Set<String>()) { $0.formUnion($1.createdTables) }
+    // Only the library SQLiteData uses these two.
+    #expect(created.subtracting(owned) == ["app", "app_device"] && owned.isSubset(of: created))
+    for source in try sources(of: "MeshStore") {
+      let file = source.name.split(separator: "/").last.map(String.init) ?? ""
+      if Self.definitions.contains(file) { continue }
+      let group = Self.groups.first { source.name == "Tables/\($0.type).swift" }
+      let named = try source.tables.intersection(owned)
+        .subtracting(group.map { $0.joins?.union($0.tables) ?? owned } ?? [])
+      #expect(named.isEmpty, "\(source.name)")
     }
   }
 
@@ -67,6 +118,21 @@ private struct Source {
 
   var hasImports: Bool {
     get throws { try !matches(#"^\#(Self.modifiers)import "#).isEmpty }
+  }
+
+  /// The tables of mesh that the file creates.
+  var createdTables: Set<String> {
+    Set(string.matches(of: /CREATE (?:TEMP )?TABLE IF NOT EXISTS mesh_(\w+)/).map { String($0.1) })
+  }
+
+  /// The tables of mesh that the file names outside of comments.
+  var tables: Set<String> {
+    get throws {
+      Set(
+        try matches(#"^(?! *//).*?\bmesh_\w+.*$"#).flatMap { line in
+          text.substring(with: line.range).matches(of: /\bmesh_(\w+)/).map { String($0.1) }
+        })
+    }
   }
 
   /// The types and extensions at the top of the file, with their numbers of lines.

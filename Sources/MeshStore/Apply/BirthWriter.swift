@@ -34,7 +34,7 @@ final class BirthWriter {
     guard change.generation.isAlive, table.keeps(change.key), try isSimple(change), let shape else { return false }
     let record = shape.birth.record(
       key: change.key, generation: change.generation, stamp: change.stamp, local: try records.local(change.stamp),
-      records.session.cryptography
+      records.transaction.cryptography
     ) { value(change, $0) }
     guard try records.insert(ref, record) else { return false }
     let statement = shape.insert
@@ -45,9 +45,9 @@ final class BirthWriter {
       parameter += 1
     }
     do {
-      if try records.session.sql.write(statement) == 0 { throw DatabaseError.ignored }
+      if try records.transaction.sql.write(statement) == 0 { throw DatabaseError.ignored }
     } catch let error as DatabaseError where error.refusesRow {
-      guard records.session.sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
+      guard records.transaction.sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
       try records.remove(ref, record)
       // RAISE (FAIL) leaves the changes of its statement.
       try materialiser.deleteRow(table, change.key)
@@ -85,12 +85,12 @@ final class BirthWriter {
     let spelling = fields.firstIndex { places[$0] == table.keyColumn && table.keyColumn != nil }
     let insert: Statement
     do {
-      insert = try records.session.sql.statement(table.upsert(fields.compactMap { places[$0] }))
+      insert = try records.transaction.sql.statement(table.upsert(fields.compactMap { places[$0] }))
     } catch let error as DatabaseError where error.refusesRow {
       return nil
     }
     return Shape(
       fields: fields, insert: insert,
-      birth: try BirthShape(table, fields.map { columns[$0] }, records.session.catalog), spelling: spelling)
+      birth: try BirthShape(table, fields.map { columns[$0] }, records.transaction.catalog), spelling: spelling)
   }
 }

@@ -6,42 +6,42 @@ import MeshCore
 struct Cutter {
   typealias State = ZoneRecords.State
 
-  let session: Session
+  let transaction: Transaction
   let zone: ZoneRow
   let log: LogReader
   /// The limits by the author's number in this file. A limit is never inside a unit, because nobody merges part of a
   /// unit.
   let limits: [Int64: UInt64]
 
-  init(_ session: Session, _ zone: ZoneRow, _ reader: ChangeSetReader, _ limits: [Author: UInt64]) throws {
-    self.session = session
+  init(_ transaction: Transaction, _ zone: ZoneRow, _ reader: ChangeSetReader, _ limits: [Author: UInt64]) throws {
+    self.transaction = transaction
     self.zone = zone
-    self.log = LogReader(session: session, zone: zone.id, reader: reader)
+    self.log = LogReader(transaction: transaction, zone: zone.id, reader: reader)
     var numbers: [Int64: UInt64] = [:]
     for (author, said) in limits.sorted(by: { $0.key < $1.key }) {
-      let number = try session.catalog.authorNumber(author)
+      let number = try transaction.catalog.authorNumber(author)
       // The account that ends an author may name any number. The numbers of change sets that are here fit into SQLite's
       // integers.
       let limit = min(said, UInt64(Int64.max) - 1)
-      numbers[number] = try Self.unitEnd(session, zone.id, number, limit)
+      numbers[number] = try Self.unitEnd(transaction, zone.id, number, limit)
     }
     self.limits = numbers
   }
 
-  private static func unitEnd(_ session: Session, _ zone: Int64, _ author: Int64, _ limit: UInt64) throws -> UInt64 {
-    guard try session.catalog.heads.of(author, zone).stored > limit else { return limit }
-    let end = try session.sql.integer(
-      "SELECT max(number) FROM mesh_log WHERE zone = ? AND author = ? AND number <= ? AND final = 1",
-      [.integer(zone), .integer(author), .bits(limit)])
-    if UInt64(bitPattern: end ?? 0) < limit { session.reached(.cutInsideUnit) }
-    return UInt64(bitPattern: end ?? 0)
+  private static func unitEnd(_ transaction: Transaction, _ zone: Int64, _ author: Int64, _ limit: UInt64) throws
+    -> UInt64
+  {
+    guard try transaction.catalog.heads.of(author, zone).stored > limit else { return limit }
+    let end = try transaction.log.unitEnd(below: limit + 1, of: author, in: zone)
+    if end < limit { transaction.reached(.cutInsideUnit) }
+    return end
   }
 
   /// Returns the limits of authors whose cut is not finished.
-  static func begun(_ session: Session, _ zone: ZoneRow) throws -> [Author: UInt64] {
+  static func begun(_ transaction: Transaction, _ zone: ZoneRow) throws -> [Author: UInt64] {
     var limits: [Author: UInt64] = [:]
-    for head in try session.catalog.heads.all(zone.id) {
-      if let cut = head.cut { limits[try session.catalog.author(head.author)] = cut }
+    for head in try transaction.catalog.heads.all(zone.id) {
+      if let cut = head.cut { limits[try transaction.catalog.author(head.author)] = cut }
     }
     return limits
   }
@@ -49,10 +49,10 @@ struct Cutter {
   /// Begins the cut, so that it continues after a crash. Returns the records that change sets above the limits touched.
   func mark() throws -> [RecordRef] {
     for (author, limit) in limits {
-      var head = try session.catalog.heads.of(author, zone.id)
+      var head = try transaction.catalog.heads.of(author, zone.id)
       guard head.stored > limit || head.applied > limit else { continue }
       head.cut = limit
-      try session.catalog.heads.save(head, zone.id)
+      try transaction.catalog.heads.save(head, zone.id)
     }
     return try touched()
   }
@@ -69,7 +69,7 @@ struct Cutter {
   /// Visits the change sets above the limits. A partly merged unit is beyond `merged`, but has touched records.
   private func forEachRefused(_ visit: (_ author: Int64, _ number: UInt64) throws -> Void) throws {
     for (author, limit) in limits.sorted(by: { $0.key < $1.key }) {
-      let head = try session.catalog.heads.of(author, zone.id)
+      let head = try transaction.catalog.heads.of(author, zone.id)
       let last = head.applied + (head.appliedRows > 0 ? 1 : 0)
       guard last > limit else { continue }
       for number in limit + 1...last { try visit(author, number) }
@@ -95,7 +95,7 @@ struct Cutter {
 
   private func rest(_ wanted: Set<RecordRef>) throws -> [RecordRef: State] {
     var states: [RecordRef: State] = [:]
-    for head in try session.catalog.heads.all(zone.id) {
+    for head in try transaction.catalog.heads.all(zone.id) {
       let last = min(head.applied + (head.appliedRows > 0 ? 1 : 0), limits[head.author] ?? .max)
       guard last > 0 else { continue }
       for number in 1...last {
@@ -114,15 +114,15 @@ struct Cutter {
   func restate(
     _ refs: [RecordRef], _ replay: Replay, _ refused: [RecordRef: String], _ aftermath: [Author: Aftermath], now: Int64
   ) throws {
-    let records = ZoneRecords(session, zone: zone)
-    let materialiser = try Materialiser(records, session.progress(), refused: refused)
+    let records = ZoneRecords(transaction, zone: zone)
+    let materialiser = try Materialiser(records, transaction.progress(), refused: refused)
     let receipts = aftermath.filter { $0.value == .receipt }
     let others = aftermath.filter { $0.value != .receipt }
     for ref in refs {
       guard let old = try records.load(ref) else { continue }
       let after = replay.states[ref] ?? State()
       // Values that are written again need their bytes again.
-      if !aftermath.isEmpty, old.isShown, !old.shown.isEmpty, let table = session.catalog.table(ref.table) {
+      if !aftermath.isEmpty, old.isShown, !old.shown.isEmpty, let table = transaction.catalog.table(ref.table) {
         try materialiser.keep(old.shown, from: ref, table)
       }
       if !others.isEmpty {
@@ -141,7 +141,7 @@ struct Cutter {
       }
     }
     try materialiser.settle()
-    try records.zone.save(session.sql)
+    try transaction.zoneRows.save(records.zone)
   }
 
   /// Returns the states in change sets above the limits, of authors that get receipts. The values that had beaten them
@@ -149,7 +149,7 @@ struct Cutter {
   private func takenBack(_ wanted: Set<RecordRef>, _ receipts: [Author: Aftermath]) throws -> [RecordRef: State] {
     var states: [RecordRef: State] = [:]
     try forEachRefused { author, number in
-      guard try receipts[session.catalog.author(author)] != nil else { return }
+      guard try receipts[transaction.catalog.author(author)] != nil else { return }
       let long = try log.longValues(author, number)
       try log.forEachRow(author, number) { ref, change, columns, _ in
         guard wanted.contains(ref) else { return }
@@ -164,7 +164,7 @@ struct Cutter {
   private func movers(_ wanted: Set<RecordRef>) throws -> [RecordRef: Author] {
     var movers: [RecordRef: Author] = [:]
     try forEachRefused { author, number in
-      let name = try session.catalog.author(author)
+      let name = try transaction.catalog.author(author)
       try log.forEachRow(author, number) { ref, change, _, _ in
         if change.isLife, change.generation.isAlive, wanted.contains(ref) { movers[ref] = name }
       }
@@ -177,7 +177,7 @@ struct Cutter {
     _ ref: RecordRef, _ old: StoredRecord, _ records: ZoneRecords, _ materialiser: Materialiser
   ) throws {
     try materialiser.stopWaiting(ref)
-    let table = session.catalog.table(ref.table)
+    let table = transaction.catalog.table(ref.table)
     if let table { _ = try materialiser.takeLocal(ref, table, old, to: State()) }
     try records.remove(ref, old)
     guard old.isShown, let table else { return }
@@ -189,22 +189,13 @@ struct Cutter {
   /// apart. If the refusal turns out to be wrong, the other devices no longer have them.
   func finish(_ aftermath: [Author: Aftermath]) throws {
     for (author, limit) in limits {
-      var head = try session.catalog.heads.of(author, zone.id)
-      if try aftermath[session.catalog.author(author)] == .receipt {
-        try LogRow.keepTakenBack(session.sql, zone: zone.id, author: author, above: limit)
-      }
-      for table in ["mesh_log", "mesh_order"] {
-        try session.sql.run(
-          "DELETE FROM \(table) WHERE zone = ? AND author = ? AND number > ?",
-          [.integer(zone.id), .integer(author), .bits(limit)])
-      }
+      var head = try transaction.catalog.heads.of(author, zone.id)
+      try transaction.log.truncate(
+        above: limit, of: author, in: zone.id, areKept: aftermath[transaction.catalog.author(author)] == .receipt)
       guard head.stored > limit || head.applied > limit else { continue }
       head.cut = nil
-      let id = limit > 0 ? try LogRow.id(session.sql, zone: zone.id, author: author, number: limit) : nil
-      let time = try session.sql.integer(
-        "SELECT time FROM mesh_log WHERE zone = ? AND author = ? AND number = ?",
-        [.integer(zone.id), .integer(author), .bits(limit)])
-      let atLimit = HybridTime(UInt64(bitPattern: time ?? 0))
+      let id = limit > 0 ? try transaction.log.id(limit, of: author, in: zone.id) : nil
+      let atLimit = try transaction.log.time(limit, of: author, in: zone.id)
       head.malformed = nil
       var context: CausalContext?
       (head.stored, head.storedID, head.storedTime, head.storedPart) = (limit, id, atLimit, 0)
@@ -214,16 +205,13 @@ struct Cutter {
         head.waiting = 0
         context = try self.context(author, through: limit)
       } else {
-        head.waiting =
-          try session.sql.integer(
-            "SELECT sum(size) FROM mesh_log WHERE zone = ? AND author = ? AND number > ?",
-            [.integer(zone.id), .integer(author), .bits(head.merged)]) ?? 0
+        head.waiting = try transaction.log.size(above: head.merged, through: limit, of: author, in: zone.id)
       }
-      try session.catalog.heads.save(head, context: context, zone.id)
-      try session.forgetNames(of: author, zone: zone.id)
+      try transaction.catalog.heads.save(head, context: context, zone.id)
+      try transaction.forgetNames(of: author, zone: zone.id)
     }
-    session.catalog.forgetNamed()
-    try session.forgetUnusedTables()
+    transaction.catalog.forgetNamed()
+    try transaction.forgetUnusedTables()
     try setBackClock()
   }
 
@@ -231,11 +219,11 @@ struct Cutter {
   /// the actual time again.
   private func setBackClock() throws {
     var zone = zone
-    let times = try session.catalog.heads.all(zone.id).map {
+    let times = try transaction.catalog.heads.all(zone.id).map {
       $0.isInsideUnit && $0.storedTime <= zone.clock.last ? $0.storedTime : $0.mergedTime
     }
     zone.clock = HybridClock(last: min(zone.clock.last, times.max() ?? .zero))
-    try zone.save(session.sql)
+    try transaction.zoneRows.save(zone)
   }
 
   private func context(_ author: Int64, through limit: UInt64) throws -> CausalContext {

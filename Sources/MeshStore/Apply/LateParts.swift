@@ -9,21 +9,15 @@ struct LatePart {
   let cell: ZoneRecords.State.Cell
 }
 
-extension Session {
+extension Transaction {
   /// Returns the records of which parts are listed as conflicts. There are none if the file has one zone only, because
   /// no record moves then.
   func recordsWithLostParts() throws -> Set<RecordRef> {
     // Most files have no parts, and the search reads every conflict.
     guard try catalog.zones().isRouted,
-      try sql.exists("SELECT 1 FROM mesh_column WHERE name LIKE 'mesh\\_%' ESCAPE '\\' LIMIT 1")
+      try names.hasParts()
     else { return [] }
-    let lost = try sql.all(
-      """
-      SELECT DISTINCT c.tbl, c.key FROM mesh_conflict c JOIN mesh_column n ON n.id = c.col
-      WHERE n.name LIKE 'mesh\\_%' ESCAPE '\\'
-      """
-    ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
-    return Set(lost)
+    return try conflicts.recordsWithLostParts()
   }
 
   /// Returns the lost parts of a record that belong to the life that it has in the zone.
@@ -35,23 +29,15 @@ extension Session {
     guard let record = try records.load(ref), record.isAlive,
       let life = try records.state(ref, record).life
     else { return [] }
-    let others = try sql.all(
-      "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND zone <> ? AND NOT generation & 1",
-      [.integer(ref.table), ref.key, .integer(records.zone.id)]
-    ) { $0.integer(0) }
-    let left = try others.filter { id in
-      guard let zone = try ZoneRow.read(id: id, sql) else { return false }
+    let left = try recordRows.zones(of: ref, .deleted, besides: records.zone.id).filter { id in
+      guard let zone = try zoneRows.read(id: id) else { return false }
       let other = ZoneRecords(self, zone: zone)
       return try other.load(ref).flatMap { try other.state(ref, $0).life }?.time == life.time.next
     }
     guard !left.isEmpty else { return [] }
-    let lost = try sql.all(
-      "SELECT id, zone, col, value, loser_author, loser_time FROM mesh_conflict WHERE tbl = ? AND key = ?",
-      [.integer(ref.table), ref.key]
-    ) { row in
-      let stamp = Stamp(time: HybridTime(row.bits(5)), author: try catalog.author(row.integer(4)))
-      let cell = ZoneRecords.State.Cell(stamp: stamp, value: try ExtraValues.decodeValue(row.bytes(3)))
-      return (zone: row.integer(1), part: LatePart(conflict: row.integer(0), column: row.integer(2), cell: cell))
+    let lost = try conflicts.lost(of: ref).map { lost in
+      let cell = ZoneRecords.State.Cell(stamp: try stamp(lost.stamp), value: lost.value)
+      return (zone: lost.zone, part: LatePart(conflict: lost.id, column: lost.column, cell: cell))
     }
     return try lost.filter { zone, late in
       guard late.column != ZoneRecords.wholeRecord, let part = try catalog.part(late.column) else { return false }
@@ -65,20 +51,13 @@ extension Session {
   func continueLateParts(_ ref: RecordRef) throws {
     let zones = try catalog.zones()
     let shown = try occupant(ref)
-    let alive = try sql.all(
-      "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND generation & 1", [.integer(ref.table), ref.key]
-    ) { $0.integer(0) }
+    let alive = try recordRows.zones(of: ref, .alive)
     let others = alive.filter { $0 != shown }.sorted(by: zones.precedes)
     for id in alive.filter({ $0 == shown }) + others where zones.mayWrite(id) {
-      guard let zone = try ZoneRow.read(id: id, sql),
+      guard let zone = try zoneRows.read(id: id),
         try !lateParts(ref, in: ZoneRecords(self, zone: zone)).isEmpty
       else { continue }
-      try sql.run(
-        """
-        INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone)
-        SELECT ?1, 0, ?2, \(PendingSlice.Op.arrive), ?3, 0, 0, ?3 WHERE NOT EXISTS (
-          SELECT 1 FROM mesh_pending WHERE tbl = ?1 AND key = ?2 AND op = \(PendingSlice.Op.arrive) AND zone = ?3)
-        """, [.integer(ref.table), ref.key, .integer(id)])
+      try pending.noteArrival(ref, within: id)
       return
     }
   }

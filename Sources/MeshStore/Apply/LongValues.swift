@@ -3,7 +3,7 @@ import MeshCore
 /// Assembles values that travelled in pieces before the part that refers to them. It is used inside one access, by one
 /// caller.
 final class LongValues {
-  private let session: Session
+  private let transaction: Transaction
   private let zone: Int64
   private let author: Int64
   private let reader: ChangeSetReader
@@ -15,11 +15,11 @@ final class LongValues {
   private let ready: [UInt64: [UInt8]]
 
   init(
-    session: Session, zone: Int64, author: Int64, reader: ChangeSetReader, numbers: Range<UInt64>,
+    transaction: Transaction, zone: Int64, author: Int64, reader: ChangeSetReader, numbers: Range<UInt64>,
     ready: [UInt64: [UInt8]] = [:]
   ) {
     self.ready = ready
-    self.session = session
+    self.transaction = transaction
     self.zone = zone
     self.author = author
     self.reader = reader
@@ -31,7 +31,9 @@ final class LongValues {
     case .value(let inline): inline
     case .long(let ordinal, let size, let isText): try value(ordinal, size: size, isText: isText)
     case .asset(let manifest):
-      .asset(session.catalog.isWritable ? try session.remember(manifest) : try manifest.asset(session.cryptography))
+      .asset(
+        transaction.catalog.isWritable
+          ? try transaction.remember(manifest) : try manifest.asset(transaction.cryptography))
     }
   }
 
@@ -47,7 +49,9 @@ final class LongValues {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(min(size, Limits.longValue))
     let unit = PieceIndex.Unit(zone: zone, author: author, first: numbers.lowerBound)
-    for number in try session.pieces.pieces(ordinal, of: unit, below: numbers.upperBound, session.sql, read: piece) {
+    for number in try transaction.pieces.pieces(
+      ordinal, of: unit, below: numbers.upperBound, transaction.sql, read: piece)
+    {
       guard let piece = try piece(number) else { continue }
       guard piece.offset == UInt64(bytes.count), bytes.count + piece.bytes.count <= size else {
         throw UnitReader.Malformed(reason: "the pieces of a long value do not follow each other")
@@ -59,7 +63,7 @@ final class LongValues {
   }
 
   private func piece(_ number: UInt64) throws -> LongValuePiece? {
-    guard let bytes = try LogRow.bytes(session.sql, zone: zone, author: author, number: number) else { return nil }
+    guard let bytes = try transaction.log.bytes(number, of: author, in: zone) else { return nil }
     let changeSet = try ChangeSet(bytes, with: reader.cryptography)
     guard let key = reader.keys[changeSet.header.epoch] else { throw MissingKey(epoch: changeSet.header.epoch) }
     guard let plain = changeSet.body(key: key, with: reader.cryptography),

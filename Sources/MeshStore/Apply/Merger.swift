@@ -14,8 +14,8 @@ final class Merger {
   let now: Int64
   private var seen: CausalContext?
   /// The records of which parts were lost. Computed on first use.
-  private lazy var lostParts = Result { try session.recordsWithLostParts() }
-  private var session: Session { records.session }
+  private lazy var lostParts = Result { try transaction.recordsWithLostParts() }
+  private var transaction: Transaction { records.transaction }
 
   init(
     _ records: ZoneRecords, _ materialiser: Materialiser, previous: AuthorHead, _ accounts: Accounts?, now: Int64
@@ -30,7 +30,7 @@ final class Merger {
   /// Returns the state that the author had merged before.
   private func seenBefore() throws -> CausalContext {
     if let seen { return seen }
-    let read = try session.catalog.heads.context(of: previous.author, records.zone.id)
+    let read = try transaction.catalog.heads.context(of: previous.author, records.zone.id)
     seen = read
     return read
   }
@@ -54,7 +54,7 @@ final class Merger {
     guard change.isLife, change.generation.isAlive, materialiser.others != nil, try lostParts.get().contains(ref) else {
       return
     }
-    try session.continueLateParts(ref)
+    try transaction.continueLateParts(ref)
   }
 
   /// The rows of one table in one part. Names are looked up once.
@@ -73,7 +73,7 @@ final class Merger {
       self.part = part
       owner = merger.accounts.map { WaitingQuota.owner(part.header.author.device, $0) }
       self.long = long
-      let catalog = merger.session.catalog
+      let catalog = merger.transaction.catalog
       let id = try catalog.tableNumber(table.table)
       tableID = id
       let columns = try table.columns.map { try catalog.columnNumber($0, of: id) }
@@ -105,7 +105,7 @@ final class Merger {
       var losesParts = false
       for loss in losses where try isConflict(ref, loss, state, comesAgain: comesAgain) {
         try merger.records.noteConflict(ref, loss, by: owner, now: merger.now)
-        losesParts = try losesParts || merger.session.catalog.part(loss.column) != nil
+        losesParts = try losesParts || merger.transaction.catalog.part(loss.column) != nil
       }
       if state != before {
         let changed = Set(state.cells.filter { before.cells[$0.key] != $0.value }.keys)
@@ -113,12 +113,12 @@ final class Merger {
           ref, state, replacing: old, changed: before.generation == state.generation ? changed : nil)
         if state.isAlive {
           try noteUnseenNames(ref, before, state, changed)
-          try merger.session.noteRenamed(ref, changed)
+          try merger.transaction.noteRenamed(ref, changed)
         }
         try goOnUnderNewName(ref, before, state)
       }
       if losesParts {
-        try merger.session.continueLateParts(ref)
+        try merger.transaction.continueLateParts(ref)
       } else {
         try merger.continueLateParts(ref, after: change)
       }
@@ -128,7 +128,9 @@ final class Merger {
     /// value here was written under the new name, rows under the former name never showed it, whatever the author's
     /// device had merged.
     private func noteUnseenNames(_ ref: RecordRef, _ before: State, _ state: State, _ changed: Set<Int64>) throws {
-      guard let successors = merger.session.catalog.table(ref.table)?.successors, !successors.isEmpty else { return }
+      guard let successors = merger.transaction.catalog.table(ref.table)?.successors, !successors.isEmpty else {
+        return
+      }
       for column in changed.sorted() {
         guard let successor = successors[column], let new = state.cells[column], let known = before.cells[successor],
           new.stamp.author == part.header.author, known.stamp.author != new.stamp.author, known.stamp < new.stamp,
@@ -145,16 +147,16 @@ final class Merger {
     /// Handles a write under a table's former name. Its author has never shown values written under the new name. So if
     /// there are two such values, the one that loses is listed.
     private func goOnUnderNewName(_ ref: RecordRef, _ before: State, _ state: State) throws {
-      let (session, records) = (merger.session, merger.records)
-      guard let heir = session.catalog.heir(of: ref.table), session.catalog.table(ref.table) == nil,
-        try session.sql.exists(
-          "SELECT 1 WHERE ? IN (\(ZoneBook.writable))", [.integer(records.zone.id)])
+      let (transaction, records) = (merger.transaction, merger.records)
+      guard let heir = transaction.catalog.heir(of: ref.table), transaction.catalog.table(ref.table) == nil,
+        try transaction.sql.exists(
+          "SELECT 1 WHERE ? IN (\(ZoneTable.writable))", [.integer(records.zone.id)])
       else { return }
       let target = RecordRef(table: heir.id, key: ref.key)
       let known = try records.load(target).map { try records.state(target, $0) } ?? State()
       for column in Set(before.cells.keys).union(state.cells.keys).sorted() {
-        let same = try session.catalog.columnNumber(session.catalog.column(column).name, of: heir.id)
-        let number = try session.catalog.successor(of: same, in: heir) ?? same
+        let same = try transaction.catalog.columnNumber(transaction.catalog.column(column).name, of: heir.id)
+        let number = try transaction.catalog.successor(of: same, in: heir) ?? same
         let (own, new) = (known.cells[number], state.cells[column])
         // One value was written under the new name, and one under the former name.
         let isOwn = own.map { own in before.cells[column].map { $0.stamp < own.stamp } ?? true } ?? false
@@ -168,12 +170,9 @@ final class Merger {
         try records.noteConflict(
           target, State.Loss(column: number, loser: loser, winner: winner, wasLocal: true), now: merger.now)
       }
-      try session.sql.run(
-        "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone) VALUES (?, 0, ?, ?, ?, ?, 0, ?)",
-        [
-          .integer(heir.id), ref.key, .integer(PendingSlice.Op.adopt), .integer(ref.table),
-          .integer(PendingSlice.adoptedBefore), .integer(records.zone.id),
-        ])
+      try transaction.pending.note(
+        RecordRef(table: heir.id, key: ref.key), PendingSlice.Op.adopt, word: ref.table,
+        mask: PendingSlice.adoptedBefore, zone: records.zone.id)
     }
 
     /// Notes a lost delete. Another device moved the record here, and a device that did not know of the move deleted
@@ -184,13 +183,10 @@ final class Merger {
       guard merger.materialiser.others != nil, try merger.records.load(ref)?.generation != change.generation else {
         return
       }
-      let zones = try merger.session.sql.all(
-        "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND zone <> ? AND NOT generation & 1",
-        [.integer(ref.table), ref.key, .integer(merger.records.zone.id)]
-      ) { $0.integer(0) }
+      let zones = try merger.transaction.recordRows.zones(of: ref, .deleted, besides: merger.records.zone.id)
       for id in zones {
-        guard let zone = try ZoneRow.read(id: id, merger.session.sql) else { continue }
-        let left = ZoneRecords(merger.session, zone: zone)
+        guard let zone = try merger.transaction.zoneRows.read(id: id) else { continue }
+        let left = ZoneRecords(merger.transaction, zone: zone)
         guard let life = try left.load(ref).flatMap({ try left.state(ref, $0).life }),
           life.author.device != part.header.author.device, change.stamp < life
         else { continue }
@@ -208,13 +204,10 @@ final class Merger {
     ///   the move deleted it, with the stamp right after its birth's.
     private func noteDeleteOfMoved(_ ref: RecordRef, _ change: RowChange, _ before: State) throws {
       guard merger.materialiser.others != nil, let life = before.life else { return }
-      let zones = try merger.session.sql.all(
-        "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND zone <> ? AND generation & 1",
-        [.integer(ref.table), ref.key, .integer(merger.records.zone.id)]
-      ) { $0.integer(0) }
+      let zones = try merger.transaction.recordRows.zones(of: ref, .alive, besides: merger.records.zone.id)
       for id in zones {
-        guard let zone = try ZoneRow.read(id: id, merger.session.sql) else { continue }
-        let elsewhere = ZoneRecords(merger.session, zone: zone)
+        guard let zone = try merger.transaction.zoneRows.read(id: id) else { continue }
+        let elsewhere = ZoneRecords(merger.transaction, zone: zone)
         guard let birth = try elsewhere.load(ref).flatMap({ try elsewhere.state(ref, $0).life }),
           before.isAlive
             ? life == birth && change.generation == before.generation.nextGeneration
@@ -238,10 +231,8 @@ final class Merger {
         if change.fields.count < before.cells.count { return true }
       }
       if merger.materialiser.others == nil { return true }
-      guard try merger.session.catalog.zones().privateZone == merger.records.zone.id else { return false }
-      return try !merger.session.sql.exists(
-        "SELECT 1 FROM mesh_record WHERE tbl = ? AND key = ? AND zone <> ?",
-        [.integer(ref.table), ref.key, .integer(merger.records.zone.id)])
+      guard try merger.transaction.catalog.zones().privateZone == merger.records.zone.id else { return false }
+      return try !merger.transaction.recordRows.exists(ref, besides: merger.records.zone.id)
     }
 
     /// Returns whether the change set repeats a stamp of an earlier one, or of another author.
@@ -261,7 +252,7 @@ final class Merger {
       let stamp = loss.loser.stamp
       // The author's later part contains this one. Records that move bring parts with them.
       if state.isAlive, loss.winner?.author == stamp.author, state.cells[loss.column]?.stamp == loss.winner,
-        try merger.session.catalog.part(loss.column) != nil
+        try merger.transaction.catalog.part(loss.column) != nil
       {
         return false
       }
@@ -283,17 +274,14 @@ final class Merger {
     /// Of two names of one table, only one is synchronized here. Another table may have an equal value of the same time.
     private func isUnderFormerName(_ ref: RecordRef, _ loss: State.Loss) throws -> Bool {
       guard merger.materialiser.others != nil else { return false }
-      let (session, records) = (merger.session, merger.records)
-      let isHere = session.catalog.table(ref.table) != nil
-      let tables = try session.sql.all(
-        "SELECT tbl FROM mesh_record WHERE tbl IN (SELECT id FROM mesh_table WHERE id <> ?) AND key = ? AND zone = ?",
-        [.integer(ref.table), ref.key, .integer(records.zone.id)]
-      ) { $0.integer(0) }
-      let name = try session.catalog.column(loss.column).name
+      let (transaction, records) = (merger.transaction, merger.records)
+      let isHere = transaction.catalog.table(ref.table) != nil
+      let tables = try transaction.recordRows.tables(with: ref, in: records.zone.id)
+      let name = try transaction.catalog.column(loss.column).name
       return try tables.contains { table in
         let other = RecordRef(table: table, key: ref.key)
-        guard (session.catalog.table(table) != nil) != isHere,
-          let column = try session.catalog.knownColumn(name, of: table), let record = try records.load(other)
+        guard (transaction.catalog.table(table) != nil) != isHere,
+          let column = try transaction.catalog.knownColumn(name, of: table), let record = try records.load(other)
         else { return false }
         return try records.state(other, record).cells[column] == loss.loser
       }
@@ -319,8 +307,8 @@ extension ZoneRecords {
   /// Returns whether an author has merged the write with this stamp, as far as its change sets that are merged here
   /// show it.
   func hasSeen(_ stamp: Stamp, _ author: Author) throws -> Bool {
-    guard stamp.author != author, let number = try session.catalog.knownAuthor(author) else { return true }
-    return try session.catalog.heads.context(of: number, zone.id).hasSeen(stamp)
+    guard stamp.author != author, let number = try transaction.catalog.knownAuthor(author) else { return true }
+    return try transaction.catalog.heads.context(of: number, zone.id).hasSeen(stamp)
   }
 
   /// Returns whether an author may not have merged the write with this stamp before it wrote another value of the same
@@ -337,38 +325,10 @@ extension ZoneRecords {
   ///
   /// - Parameter owner: The account whose change set caused the conflict, or nil if none did.
   func noteConflict(_ ref: RecordRef, _ loss: State.Loss, by owner: [UInt8]? = nil, now: Int64) throws {
-    let loser = try local(loss.loser.stamp)
-    let winner = try loss.winner.map(local)
-    let sql = session.sql
-    try sql.run(
-      """
-      INSERT INTO mesh_conflict (zone, tbl, key, col, value, loser_author, loser_time, winner_author, winner_time,
-        was_local, noted, cause) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      """,
-      [
-        .integer(zone.id), .integer(ref.table), ref.key, .integer(loss.column),
-        .blob(ExtraValues.encode(loss.loser.value)), .integer(loser.author), .bits(loser.time.value),
-        .optional(winner?.author), winner.map { .bits($0.time.value) } ?? .null, .integer(loss.wasLocal ? 1 : 0),
-        .integer(now), owner.map { .blob($0) } ?? .null,
-      ])
-    if sql.lastInsertedID % StoreLimits.conflictsBetweenLooks == 0 { try dropOldConflicts() }
-    if let asset = loss.loser.value.asset { try session.keepOverwritten(asset, ref, loss.column, isConflict: true) }
-  }
-}
-
-extension ZoneRecords {
-  /// Deletes old conflicts of a zone that has too many. Those that have the most later conflicts of the same account
-  /// are deleted first, so nobody displaces the conflicts of others.
-  private func dropOldConflicts() throws {
-    try session.sql.run(
-      """
-      DELETE FROM mesh_conflict WHERE id IN (
-        SELECT id FROM (
-          SELECT id, row_number() OVER (PARTITION BY zone ORDER BY later, id DESC) AS place FROM (
-            SELECT id, zone, row_number() OVER (PARTITION BY zone, cause ORDER BY id DESC) AS later
-            FROM mesh_conflict))
-        WHERE place > ?)
-      """, [.integer(StoreLimits.conflicts)])
+    try transaction.conflicts.insert(
+      ref, in: zone.id, column: loss.column, loss.loser.value, local(loss.loser.stamp), winner: loss.winner.map(local),
+      wasLocal: loss.wasLocal, cause: owner, now: now)
+    if let asset = loss.loser.value.asset { try transaction.keepOverwritten(asset, ref, loss.column, isConflict: true) }
   }
 }
 

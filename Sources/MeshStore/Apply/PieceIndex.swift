@@ -45,6 +45,6 @@ final class PieceIndex {
   }
 
   private func id(_ number: UInt64, _ unit: Unit, _ sql: Connection) throws -> ChangeSetID? {
-    try LogRow.id(sql, zone: unit.zone, author: unit.author, number: number)
+    try LogTable(sql: sql).id(number, of: unit.author, in: unit.zone)
   }
 }

@@ -1,6 +1,6 @@
 import MeshCore
 
-/// One row of `mesh_rewrite`: the values that this device wrote to a record, that were reverted, and that are to be
+/// The values that this device wrote to a record, that were reverted, and that are to be
 /// written again.
 struct Rewrite {
   struct Cell {
@@ -14,43 +14,14 @@ struct Rewrite {
   let life: HybridTime?
   let cells: [Int64: Cell]
 
-  func save(_ sql: Connection, zone: Int64) throws {
+  /// The columns and times of the values, as bytes.
+  var times: [UInt8] {
     var times = ByteWriter()
     times.list(cells.keys.sorted()) { writer, column in
       writer.varint(UInt64(column))
       writer.uint64(cells[column]?.time.value ?? 0)
     }
-    try sql.run(
-      "INSERT OR REPLACE INTO mesh_rewrite (zone, tbl, key, generation, life, times, extra) VALUES (?, ?, ?, ?, ?, ?, ?)",
-      [
-        .integer(zone), .integer(ref.table), ref.key, .bits(generation), life.map { .bits($0.value) } ?? .null,
-        .blob(times.bytes), .optional(ExtraValues.encode(cells.mapValues(\.value))),
-      ])
-  }
-
-  func remove(_ sql: Connection, zone: Int64) throws {
-    try sql.run(
-      "DELETE FROM mesh_rewrite WHERE zone = ? AND tbl = ? AND key = ?",
-      [.integer(zone), .integer(ref.table), ref.key])
-  }
-
-  /// Returns the next rows, ordered by table and key.
-  static func next(_ sql: Connection, zone: Int64, limit: Int) throws -> [Rewrite] {
-    try sql.all(
-      "SELECT tbl, key, generation, life, times, extra FROM mesh_rewrite WHERE zone = ? ORDER BY tbl, key LIMIT ?",
-      [.integer(zone), .count(limit)]
-    ) { row in
-      var reader = ByteReader(row.bytes(4))
-      let values = try row.optionalBytes(5).map { try ExtraValues.decode($0) } ?? [:]
-      var cells: [Int64: Cell] = [:]
-      for _ in 0..<(try reader.count(Int.max, "times")) {
-        let column = Int64(try reader.count(Int.max, "column"))
-        cells[column] = Cell(time: HybridTime(try reader.uint64()), value: values[column] ?? .null)
-      }
-      return Rewrite(
-        ref: RecordRef(table: row.integer(0), key: row.value(1)), generation: row.bits(2),
-        life: row.isNull(3) ? nil : HybridTime(row.bits(3)), cells: cells)
-    }
+    return times.bytes
   }
 
   /// Returns the bytes that it takes in a change set, without long values.
@@ -60,5 +31,19 @@ struct Rewrite {
         + (cell.value.asset.map { AssetManifest.encodedBound(size: $0.size) }
           ?? min(cell.value.encodedBound, threshold + 6))
     }
+  }
+}
+
+extension Rewrite {
+  init(
+    _ ref: RecordRef, generation: UInt64, life: HybridTime?, times: [UInt8], values: [Int64: Value]
+  ) throws {
+    var reader = ByteReader(times)
+    var cells: [Int64: Cell] = [:]
+    for _ in 0..<(try reader.count(Int.max, "times")) {
+      let column = Int64(try reader.count(Int.max, "column"))
+      cells[column] = Cell(time: HybridTime(try reader.uint64()), value: values[column] ?? .null)
+    }
+    self.init(ref: ref, generation: generation, life: life, cells: cells)
   }
 }

@@ -13,13 +13,13 @@ extension Store {
     }
     while true {
       var matches: PendingMatches?
-      let choice = try read { session -> UnitReader.Choice? in
-        guard try session.isInStep() && (!writers.isEmpty || !session.hasPending()) else { return nil }
-        guard let row = try ZoneRow.read(zone, session.sql) else { return .idle([:]) }
-        var units = UnitReader(session, zone: row, reader, owners, now: now)
+      let choice = try read { transaction -> UnitReader.Choice? in
+        guard try transaction.isInStep() && (!writers.isEmpty || !transaction.hasPending()) else { return nil }
+        guard let row = try transaction.zoneRows.read(zone) else { return .idle([:]) }
+        var units = UnitReader(transaction, zone: row, reader, owners, now: now)
         let choice = try units.choose(&turns[zone, default: MergeTurns()])
-        if case .slices(let slices) = choice, try session.hasPending() {
-          matches = try PendingMatches(session, slices.refs(session.catalog))
+        if case .slices(let slices) = choice, try transaction.hasPending() {
+          matches = try PendingMatches(transaction, slices.refs(transaction.catalog))
         }
         return choice
       }
@@ -46,11 +46,11 @@ extension Store {
   /// Marks an author whose change sets can never be merged. This is visible to people, and harms no other author.
   private func refuse(_ head: AuthorHead, _ reason: String, _ zone: ZoneID) throws {
     reached(.unitMalformed)
-    try write { session in
-      let row = try ZoneRow.obtain(zone, session.sql)
+    try write { transaction in
+      let row = try transaction.zoneRows.obtain(zone)
       var stuck = head
       stuck.malformed = reason
-      try session.catalog.heads.save(stuck, row.id)
+      try transaction.catalog.heads.save(stuck, row.id)
     }
   }
 
@@ -72,33 +72,33 @@ extension Store {
     while true {
       var merging = slices.startIndex
       do {
-        return try write(isDurable: isDurable) { session in
-          guard try session.isInStep() else { return .flushFirst }
+        return try write(isDurable: isDurable) { transaction in
+          guard try transaction.isInStep() else { return .flushFirst }
           var flushed: [ZoneID: ChangeSetHead] = [:]
-          if try session.hasPending() {
+          if try transaction.hasPending() {
             guard isDurable else { throw NeedsDurability() }
-            guard !writers.isEmpty, let heads = try flush(session, about: zone, writers, now, or: matches) else {
+            guard !writers.isEmpty, let heads = try flush(transaction, about: zone, writers, now, or: matches) else {
               return .flushFirst
             }
-            if !heads.isEmpty { session.reached(.flushedInMerge) }
+            if !heads.isEmpty { transaction.reached(.flushedInMerge) }
             flushed = heads
-            if let progress = try waitForOthers(slices, session, zone, writers) {
-              session.reached(.mergeWaitsForMove)
+            if let progress = try waitForOthers(slices, transaction, zone, writers) {
+              transaction.reached(.mergeWaitsForMove)
               return flushed.isEmpty ? progress : .merged(records: 0, unitEnded: false, flushed: flushed)
             }
           }
-          try session.applying {
-            let records = ZoneRecords(session, zone: try ZoneRow.obtain(zone, session.sql))
+          try transaction.applying {
+            let records = ZoneRecords(transaction, zone: try transaction.zoneRows.obtain(zone))
             for slice in slices {
               try merge(slice, records, reader, now: now, refused)
               merging += 1
               if records.packedCells > StoreLimits.cellsTogether { break }
             }
-            try records.zone.save(session.sql)
+            try transaction.zoneRows.save(records.zone)
           }
           let merged = slices[..<merging]
-          if merged.count > 1 { session.reached(.unitsMergedTogether) }
-          if !merged.contains(where: \.isUnitEnd) { session.reached(.unitMergedInSlices) }
+          if merged.count > 1 { transaction.reached(.unitsMergedTogether) }
+          if !merged.contains(where: \.isUnitEnd) { transaction.reached(.unitMergedInSlices) }
           return .merged(
             records: merged.reduce(0) { $0 + $1.rowCount }, unitEnded: merged.contains(where: \.isUnitEnd),
             flushed: flushed)
@@ -134,13 +134,14 @@ extension Store {
   /// Flushes rows that were written for other zones first. Makes moved records leave this zone when all that belongs to
   /// them has moved. Returns nil if there are none.
   private func waitForOthers(
-    _ slices: ArraySlice<UnitReader.Slice>, _ session: Session, _ zone: ZoneID, _ writers: [ZoneID: ChangeSetWriter]
+    _ slices: ArraySlice<UnitReader.Slice>, _ transaction: Transaction, _ zone: ZoneID,
+    _ writers: [ZoneID: ChangeSetWriter]
   ) throws -> ApplyProgress? {
-    let zones = try session.catalog.zones()
-    guard zones.isRouted, try session.hasPending(),
-      try session.isElsewhere(slices.refs(session.catalog), than: ZoneRow.obtain(zone, session.sql).id)
+    let zones = try transaction.catalog.zones()
+    guard zones.isRouted, try transaction.hasPending(),
+      try transaction.isElsewhere(slices.refs(transaction.catalog), than: transaction.zoneRows.obtain(zone).id)
     else { return nil }
-    let waiting = try session.sql.all("SELECT DISTINCT zone FROM mesh_pending WHERE zone > 0") { $0.integer(0) }
+    let waiting = try transaction.pending.zones()
     let isWithoutKey = !waiting.isEmpty && waiting.allSatisfy { zones.entries[$0].flatMap { writers[$0.zone] } == nil }
     return isWithoutKey ? .idle(waiting: [.epochKey: slices.reduce(0) { $0 + $1.parts.count }]) : .flushFirst
   }
@@ -152,11 +153,11 @@ extension Store {
   private struct FlushTakenBack: Error {}
 
   private func flush(
-    _ session: Session, about zone: ZoneID, _ writers: [ZoneID: ChangeSetWriter], _ now: Int64,
+    _ transaction: Transaction, about zone: ZoneID, _ writers: [ZoneID: ChangeSetWriter], _ now: Int64,
     or matches: PendingMatches?
   ) throws -> [ZoneID: ChangeSetHead]? {
     do {
-      return try flushWithin(session, about: zone, writers, now: now, or: matches)
+      return try flushWithin(transaction, about: zone, writers, now: now, or: matches)
     } catch is TakenBack {
       throw FlushTakenBack()
     }
@@ -166,15 +167,15 @@ extension Store {
     _ slice: UnitReader.Slice, _ records: ZoneRecords, _ reader: ChangeSetReader, now: Int64,
     _ refused: [RecordRef: String]
   ) throws {
-    let session = records.session
-    var head = try session.catalog.heads.of(slice.head.author, records.zone.id)
-    let materialiser = try Materialiser(records, session.progress(), refused: refused)
+    let transaction = records.transaction
+    var head = try transaction.catalog.heads.of(slice.head.author, records.zone.id)
+    let materialiser = try Materialiser(records, transaction.progress(), refused: refused)
     materialiser.believed = believed
     let merger = Merger(records, materialiser, previous: head, owners, now: now)
     var context: CausalContext?
     for part in slice.parts {
       let long = LongValues(
-        session: session, zone: records.zone.id, author: head.author, reader: reader,
+        transaction: transaction, zone: records.zone.id, author: head.author, reader: reader,
         numbers: head.merged + 1..<part.header.number, ready: slice.long)
       try merger.merge(part, long: long)
       records.zone.clock.witness(part.header.time)
@@ -188,16 +189,13 @@ extension Store {
     }
     try materialiser.settle()
     if slice.isUnitEnd, let last = slice.parts.last { try end(&head, last, records) }
-    try session.catalog.heads.save(head, context: context, records.zone.id)
+    try transaction.catalog.heads.save(head, context: context, records.zone.id)
   }
 
   private func end(_ head: inout AuthorHead, _ last: UnitReader.Part, _ records: ZoneRecords) throws {
-    let sql = records.session.sql
-    try LogRow.place(sql, &records.zone, author: head.author, numbers: head.merged + 1...last.header.number)
-    let size = try sql.integer(
-      "SELECT sum(size) FROM mesh_log WHERE zone = ? AND author = ? AND number > ? AND number <= ?",
-      [.integer(records.zone.id), .integer(head.author), .bits(head.merged), .bits(last.header.number)])
-    head.waiting -= size ?? 0
+    let (log, end) = (records.transaction.log, last.header.number)
+    try log.place(head.merged + 1...end, of: head.author, in: &records.zone)
+    head.waiting -= try log.size(above: head.merged, through: end, of: head.author, in: records.zone.id)
     head.finish(last)
   }
 }

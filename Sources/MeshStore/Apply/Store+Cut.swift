@@ -2,10 +2,10 @@ public import MeshCore
 
 extension Store {
   public func takesBack(_ limits: [Author: UInt64], zone: ZoneID) throws -> Bool {
-    try read { session in
-      guard let row = try ZoneRow.read(zone, session.sql) else { return false }
-      return try session.catalog.heads.all(row.id).contains { head in
-        try head.cut != nil || limits[session.catalog.author(head.author)].map { head.stored > $0 } ?? false
+    try read { transaction in
+      guard let row = try transaction.zoneRows.read(zone) else { return false }
+      return try transaction.catalog.heads.all(row.id).contains { head in
+        try head.cut != nil || limits[transaction.catalog.author(head.author)].map { head.stored > $0 } ?? false
       }
     }
   }
@@ -14,23 +14,23 @@ extension Store {
     _ limits: [Author: UInt64], aftermath: [Author: Aftermath], zone: ZoneID, _ reader: ChangeSetReader, now: Int64
   ) throws {
     var (limits, aftermath) = (limits, aftermath)
-    let touched = try write { session -> [RecordRef] in
-      try requireNothingPending(session)
-      let row = try ZoneRow.obtain(zone, session.sql)
-      for (author, limit) in try Cutter.begun(session, row) {
-        session.reached(.cutResumed)
+    let touched = try write { transaction -> [RecordRef] in
+      try requireNothingPending(transaction)
+      let row = try transaction.zoneRows.obtain(zone)
+      for (author, limit) in try Cutter.begun(transaction, row) {
+        transaction.reached(.cutResumed)
         // Some of these change sets are reverted already, so the rest is reverted as well. Those that are valid now
         // will arrive again.
         if limits[author] == nil { aftermath[author] = .kept }
         limits[author] = min(limits[author] ?? limit, limit)
       }
-      return try Cutter(session, row, reader, limits).mark()
+      return try Cutter(transaction, row, reader, limits).mark()
     }
     guard !limits.isEmpty else { return }
     try restate(touched, zone, reader, limits, aftermath, now: now)
-    try write { session in
-      let row = try ZoneRow.obtain(zone, session.sql)
-      try Cutter(session, row, reader, limits).finish(aftermath)
+    try write { transaction in
+      let row = try transaction.zoneRows.obtain(zone)
+      try Cutter(transaction, row, reader, limits).finish(aftermath)
     }
   }
 
@@ -41,27 +41,28 @@ extension Store {
     guard !halves.isEmpty else { return nil }
     guard try read({ try !$0.hasPending() }) else { return .flushFirst }
     reached(.partOfUnitReverted)
-    let limits = try read { session in
+    let limits = try read { transaction in
       Dictionary(
-        try halves.map { (try session.catalog.author($0.author), $0.merged) }, uniquingKeysWith: { first, _ in first })
+        try halves.map { (try transaction.catalog.author($0.author), $0.merged) },
+        uniquingKeysWith: { first, _ in first })
     }
-    let touched = try write { session in
-      try Cutter(session, try ZoneRow.obtain(zone, session.sql), reader, limits).touched()
+    let touched = try write { transaction in
+      try Cutter(transaction, try transaction.zoneRows.obtain(zone), reader, limits).touched()
     }
     try restate(touched, zone, reader, limits, [:], now: now)
-    try write { session in
-      let row = try ZoneRow.obtain(zone, session.sql)
+    try write { transaction in
+      let row = try transaction.zoneRows.obtain(zone)
       for var head in halves {
         (head.applied, head.appliedRows) = (head.merged, 0)
-        try session.catalog.heads.save(head, row.id)
+        try transaction.catalog.heads.save(head, row.id)
       }
     }
     return .merged(records: touched.count, unitEnded: false)
   }
 
   /// Throws if edits are pending. They would be mixed with a state on which they were not made.
-  private func requireNothingPending(_ session: Session) throws {
-    guard try session.hasPending() || !session.isInStep() else { return }
+  private func requireNothingPending(_ transaction: Transaction) throws {
+    guard try transaction.hasPending() || !transaction.isInStep() else { return }
     throw PendingWrites()
   }
 
@@ -71,15 +72,15 @@ extension Store {
     _ aftermath: [Author: Aftermath], now: Int64
   ) throws {
     for group in refs.slices(of: StoreLimits.restatedTogether) {
-      let replay = try read { session in
-        guard let row = try ZoneRow.read(zone, session.sql) else { return Cutter.Replay() }
-        return try Cutter(session, row, reader, limits).replay(group, aftermath)
+      let replay = try read { transaction in
+        guard let row = try transaction.zoneRows.read(zone) else { return Cutter.Replay() }
+        return try Cutter(transaction, row, reader, limits).replay(group, aftermath)
       }
       for slice in group.slices(of: Choices.slice) {
-        try writeRefusing { session, refused in
-          try requireNothingPending(session)
-          let cutter = try Cutter(session, try ZoneRow.obtain(zone, session.sql), reader, limits)
-          try session.applying { try cutter.restate(slice, replay, refused, aftermath, now: now) }
+        try writeRefusing { transaction, refused in
+          try requireNothingPending(transaction)
+          let cutter = try Cutter(transaction, try transaction.zoneRows.obtain(zone), reader, limits)
+          try transaction.applying { try cutter.restate(slice, replay, refused, aftermath, now: now) }
         }
       }
     }

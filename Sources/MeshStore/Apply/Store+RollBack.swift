@@ -5,23 +5,21 @@ import MeshCore
 extension Store {
   /// Resets a slice of these rows to the merged values, and keeps the writes as receipts.
   func rollBack(_ reader: (ZoneID) throws -> ChangeSetReader, now: Int64) throws {
-    try writeRefusing { session, refused in
-      try session.applying { try session.rollBackSlice(reader, refused, now: now) }
+    try writeRefusing { transaction, refused in
+      try transaction.applying { try transaction.rollBackSlice(reader, refused, now: now) }
     }
   }
 }
 
-extension Session {
+extension Transaction {
   fileprivate func rollBackSlice(
     _ reader: (ZoneID) throws -> ChangeSetReader, _ refused: [RecordRef: String], now: Int64
   ) throws {
-    let rows = try sql.all("\(Self.forbidden) ORDER BY id LIMIT \(Choices.slice)", []) {
-      (id: $0.integer(0), table: $0.integer(1), key: $0.value(2), zone: $0.integer(3), op: $0.integer(4))
-    }
+    let rows = try pending.forbidden(limit: Choices.slice)
+    try pending.remove(rows.map(\.id))
     var merged: [Int64: Set<RecordRef>] = [:]
     var written: Set<Written> = []
     for row in rows {
-      try sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(row.id)])
       guard let table = catalog.table(row.table) else { continue }
       let ref = RecordRef(table: row.table, key: table.form.canonical(row.key))
       // The record has moved to another zone, and also stays in its old one.
@@ -44,7 +42,7 @@ extension Session {
       }
     }
     for (zone, refs) in merged.sorted(by: { $0.key < $1.key }) {
-      guard let row = try ZoneRow.read(id: zone, sql) else { continue }
+      guard let row = try zoneRows.read(id: zone) else { continue }
       // Only the rows had the merged values, so these are read back from the log.
       let ordered = refs.sorted { ($0.table, $0.key) < ($1.table, $1.key) }
       let cutter = try Cutter(self, row, try reader(row.zone), [:])
@@ -67,7 +65,7 @@ extension Session {
   }
 
   private func held(_ place: Written) throws -> StoredRecord? {
-    guard let zone = try ZoneRow.read(id: place.zone, sql),
+    guard let zone = try zoneRows.read(id: place.zone),
       let record = try ZoneRecords(self, zone: zone).load(place.ref), record.isAlive, record.held != nil
     else { return nil }
     return record
@@ -90,7 +88,7 @@ extension Session {
   /// Deletes a row that nobody has merged.
   private func remove(_ ref: RecordRef) throws {
     guard let table = catalog.table(ref.table),
-      let zone = try catalog.zones().privateZone.flatMap({ try ZoneRow.read(id: $0, sql) })
+      let zone = try catalog.zones().privateZone.flatMap({ try zoneRows.read(id: $0) })
     else { return }
     let materialiser = try Materialiser(ZoneRecords(self, zone: zone), progress())
     try materialiser.deleteRow(table, ref.key)

@@ -5,10 +5,10 @@ extension Store {
     var refused: [RecordRef: String] = [:]
     while true {
       do {
-        return try write { session in
-          if try session.hasPending() { throw PendingWrites() }
-          var rewriter = try Rewriter(session, writer, now)
-          return try session.applying { try rewriter.run(refused) }
+        return try write { transaction in
+          if try transaction.hasPending() { throw PendingWrites() }
+          var rewriter = try Rewriter(transaction, writer, now)
+          return try transaction.applying { try rewriter.run(refused) }
         }
       } catch let taken as TakenBack where refused[taken.ref] == nil {
         refused[taken.ref] = taken.message
@@ -21,7 +21,7 @@ extension Store {
 /// original times, so that later writes of others stay later. Apart from that, it is merged here like any other change
 /// set.
 private struct Rewriter {
-  private let session: Session
+  private let transaction: Transaction
   private let writer: ChangeSetWriter
   private let now: Int64
   private var part: NextPart
@@ -30,11 +30,11 @@ private struct Rewriter {
   private var tables: [TableChanges] = []
   private var places: [Int64: Int] = [:]
 
-  init(_ session: Session, _ writer: ChangeSetWriter, _ now: Int64) throws {
-    self.session = session
+  init(_ transaction: Transaction, _ writer: ChangeSetWriter, _ now: Int64) throws {
+    self.transaction = transaction
     self.writer = writer
     self.now = now
-    part = try NextPart(session, writer, now)
+    part = try NextPart(transaction, writer, now)
     latest = part.clock.tick(noted: now, now: now)
   }
 
@@ -43,7 +43,7 @@ private struct Rewriter {
     let start = part.head
     guard part.zone.flushPart == 0 else { return nil }
     var (room, elements) = (part.room, Limits.elements)
-    for rewrite in try Rewrite.next(session.sql, zone: part.zone.id, limit: Choices.slice) {
+    for rewrite in try transaction.work.nextRewrites(part.zone.id, limit: Choices.slice) {
       let whole = rewrite.size(inlining: StoreLimits.inlineValue)
       let threshold = whole > part.room / 2 ? StoreLimits.inlineValue / 1_024 : StoreLimits.inlineValue
       let names = try self.names(rewrite)
@@ -53,17 +53,17 @@ private struct Rewriter {
       room -= size
       elements -= more
       try add(rewrite, inlining: threshold)
-      try rewrite.remove(session.sql, zone: part.zone.id)
+      try transaction.work.remove(rewrite, zone: part.zone.id)
     }
     guard !tables.isEmpty else { return nil }
-    session.reached(.writtenAgain)
-    let changeSet = try part.append(.changes(tables), isFinal: true, session, writer)
+    transaction.reached(.writtenAgain)
+    let changeSet = try part.append(.changes(tables), isFinal: true, transaction, writer)
     try merge(changeSet, since: start, refused)
     return part.head.mergedHead
   }
 
   private func names(_ rewrite: Rewrite) throws -> [String] {
-    try rewrite.cells.keys.sorted().map { try session.catalog.column($0).name }
+    try rewrite.cells.keys.sorted().map { try transaction.catalog.column($0).name }
   }
 
   private mutating func add(_ rewrite: Rewrite, inlining threshold: Int) throws {
@@ -74,7 +74,7 @@ private struct Rewriter {
       place = known
     } else {
       tables.append(
-        TableChanges(table: try session.catalog.tableName(rewrite.ref.table), columns: try names(rewrite)))
+        TableChanges(table: try transaction.catalog.tableName(rewrite.ref.table), columns: try names(rewrite)))
       place = tables.count - 1
       places[rewrite.ref.table] = place
     }
@@ -104,7 +104,7 @@ private struct Rewriter {
     switch value {
     case .text(let text): (bytes, isText) = (text, true)
     case .blob(let blob): (bytes, isText) = (blob, false)
-    case .asset(let asset): return try session.manifest(asset.id).map(FieldValue.asset) ?? .value(.null)
+    case .asset(let asset): return try transaction.manifest(asset.id).map(FieldValue.asset) ?? .value(.null)
     case .null, .integer, .real: return .value(value)
     }
     guard bytes.count > threshold else { return .value(value) }
@@ -113,18 +113,18 @@ private struct Rewriter {
     for offset in stride(from: 0, to: bytes.count, by: Limits.piece) {
       let piece = LongValuePiece(
         ordinal: ordinal, offset: UInt64(offset), bytes: Array(bytes[offset..<min(offset + Limits.piece, bytes.count)]))
-      try part.append(.piece(piece), isFinal: false, session, writer)
+      try part.append(.piece(piece), isFinal: false, transaction, writer)
     }
     return .long(ordinal: ordinal, size: bytes.count, isText: isText)
   }
 
   private func merge(_ changeSet: ChangeSet, since start: AuthorHead, _ refused: [RecordRef: String]) throws {
-    let records = ZoneRecords(session, zone: part.zone)
+    let records = ZoneRecords(transaction, zone: part.zone)
     let materialiser = try Materialiser(records, refused: refused)
     let reader = ChangeSetReader(
       keys: [writer.epoch: writer.key], cuts: [:], cryptography: writer.cryptography)
     let long = LongValues(
-      session: session, zone: part.zone.id, author: part.head.author, reader: reader,
+      transaction: transaction, zone: part.zone.id, author: part.head.author, reader: reader,
       numbers: start.stored + 1..<changeSet.header.number)
     let body = ChangeSetBody(context: part.context, content: .changes(tables))
     try Merger(records, materialiser, previous: start, nil, now: now).merge(
@@ -132,6 +132,6 @@ private struct Rewriter {
         header: changeSet.header, id: changeSet.id, body: body, size: changeSet.bytes.count, context: part.context,
         rows: 0..<body.rowCount, rowCount: body.rowCount), long: long)
     try materialiser.settle()
-    try records.zone.save(session.sql)
+    try transaction.zoneRows.save(records.zone)
   }
 }

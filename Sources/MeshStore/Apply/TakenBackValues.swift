@@ -30,15 +30,15 @@ struct TakenBackValues {
       let rewrite = Rewrite(
         ref: ref, generation: before.generation, life: isLife ? before.life?.time : nil,
         cells: again.mapValues { Rewrite.Cell(time: $0.stamp.time, value: $0.value) })
-      try rewrite.save(records.session.sql, zone: records.zone.id)
+      try records.transaction.work.save(rewrite, zone: records.zone.id)
     }
     let receipt = cells.filter { fate($0.value.stamp) == .receipt }
     let isDelete = !before.isAlive && after.isAlive && before.life.map { fate($0) == .receipt } ?? false
     if !receipt.isEmpty || isDelete {
       let values = try receipt.mapValues { cell in
-        try cell.value.asset.flatMap { try records.session.bytes(of: $0, nil) }.map(Value.blob) ?? cell.value
+        try cell.value.asset.flatMap { try records.transaction.bytes(of: $0, nil) }.map(Value.blob) ?? cell.value
       }
-      try records.session.noteReceipt(
+      try records.transaction.noteReceipt(
         ref, isDelete ? nil : values, zone: records.zone.id, .cut, now: now)
     }
     if let life = before.life, !before.isAlive, after.isAlive, fate(life) == .kept {
@@ -61,8 +61,8 @@ struct TakenBackValues {
 
   /// Notes a lost row that has only a key. The key stands for the lost value.
   private func noteLostRow(_ life: Stamp, _ records: ZoneRecords, now: Int64) throws {
-    guard let table = records.session.catalog.table(ref.table) else { return }
-    let column = try records.session.catalog.columnNumber(table.keyName, of: ref.table)
+    guard let table = records.transaction.catalog.table(ref.table) else { return }
+    let column = try records.transaction.catalog.columnNumber(table.keyName, of: ref.table)
     try records.noteConflict(
       ref,
       State.Loss(column: column, loser: State.Cell(stamp: life, value: ref.key), winner: after.life, wasLocal: true),

@@ -127,15 +127,9 @@ final class TriggerWatch {
   /// write to the table are listed.
   private func name(_ table: String) throws {
     guard !intruders.contains(where: { $0.table == table }) else { return }
-    let suspects = try connection.all(
-      """
-      SELECT name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND instr(lower(sql), lower(?1))
-        AND NOT instr(lower(sql), 'mesh_state') AND substr(name, 1, \(CaptureTriggers.prefix.utf8.count)) <> ?2
-        AND tbl_name COLLATE NOCASE IN (SELECT name FROM main.mesh_table WHERE tracked)
-      """, [.text(table), .text(CaptureTriggers.prefix)]
-    ) { (trigger: $0.text(0), sql: $0.text(1)) }
-    for suspect in suspects where TriggerText.writes(suspect.sql).contains(table.asciiLowercased) {
-      intruders.insert(Intruder(trigger: suspect.trigger, table: table))
+    for suspect in try TableList(sql: connection).triggers(naming: table)
+    where TriggerText.writes(suspect.sql).contains(table.asciiLowercased) {
+      intruders.insert(Intruder(trigger: suspect.name, table: table))
     }
   }
 }

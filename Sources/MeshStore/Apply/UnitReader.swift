@@ -71,7 +71,7 @@ struct UnitReader {
     case idle([WaitingReason: Int])
   }
 
-  let session: Session
+  let transaction: Transaction
   let zone: ZoneRow
   let reader: ChangeSetReader
   let now: Int64
@@ -82,8 +82,8 @@ struct UnitReader {
   private var budget = Budget()
 
   /// - Parameter owners: The accounts, which know their devices.
-  init(_ session: Session, zone: ZoneRow, _ reader: ChangeSetReader, _ owners: Accounts, now: Int64) {
-    self.session = session
+  init(_ transaction: Transaction, zone: ZoneRow, _ reader: ChangeSetReader, _ owners: Accounts, now: Int64) {
+    self.transaction = transaction
     self.zone = zone
     self.reader = reader
     self.owners = owners
@@ -108,7 +108,7 @@ struct UnitReader {
       if !slice.isUnitEnd, !slices.isEmpty {
         // It comes first the next time, and with the whole budget. Otherwise the merged state would contain a part of a unit
         // beyond the merged vector, and a unit that fits into a transaction would be split.
-        session.reached(.unitPutFirst)
+        transaction.reached(.unitPutFirst)
         turns.round.append([slice.head.author])
         return .slices(slices)
       }
@@ -129,7 +129,7 @@ struct UnitReader {
   private mutating func next(_ turns: inout MergeTurns) throws -> Turn {
     // A unit that was begun is finished first. Then accounts take turns, so that an account that floods the zone can't make
     // others wait, as however many authors it writes.
-    let begun = try session.catalog.heads.begun(zone.id).filter { ahead[$0] == nil }
+    let begun = try transaction.catalog.heads.begun(zone.id).filter { ahead[$0] == nil }
     if let turn = try choose(from: begun, &turns) { return turn }
     while let authors = turns.round.popLast() {
       if let turn = try choose(from: authors, &turns) { return turn }
@@ -147,8 +147,8 @@ struct UnitReader {
   private func round(_ turns: MergeTurns) throws -> [[Int64]] {
     var places: [WaitingQuota.Owner: Int] = [:]
     var accounts: [(owner: WaitingQuota.Owner, authors: [Int64])] = []
-    for number in try session.catalog.heads.unmerged(zone.id) {
-      let owner = WaitingQuota.owner(try session.catalog.author(number).device, owners)
+    for number in try transaction.catalog.heads.unmerged(zone.id) {
+      let owner = WaitingQuota.owner(try transaction.catalog.author(number).device, owners)
       if let place = places[owner] {
         accounts[place].authors.append(number)
       } else {
@@ -165,7 +165,7 @@ struct UnitReader {
   private mutating func choose(from authors: [Int64], _ turns: inout MergeTurns) throws -> Turn? {
     for number in authors {
       guard let head = try head(number), head.stored > head.applied else { continue }
-      let author = try session.catalog.author(number)
+      let author = try transaction.catalog.author(number)
       do {
         guard let slice = try slice(head, author, &turns) else { continue }
         turns.last[WaitingQuota.owner(author.device, owners)] = number
@@ -178,7 +178,7 @@ struct UnitReader {
   }
 
   private func head(_ author: Int64) throws -> AuthorHead? {
-    try ahead[author]?.head ?? session.catalog.heads.find(author, zone.id)
+    try ahead[author]?.head ?? transaction.catalog.heads.find(author, zone.id)
   }
 
   /// The error that a change set breaks a rule of the format.
@@ -211,7 +211,7 @@ struct UnitReader {
     guard var wait = turns.waits[head.author] else { return nil }
     var waits = wait.applied == head.applied && wait.appliedRows == head.appliedRows
     if waits, wait.storedID != head.storedID {
-      let next = try LogRow.id(session.sql, zone: zone.id, author: head.author, number: head.applied + 1)
+      let next = try transaction.log.id(head.applied + 1, of: head.author, in: zone.id)
       waits = wait.next != nil && wait.next == next
       wait.storedID = head.storedID
     }
@@ -245,14 +245,14 @@ struct UnitReader {
       return nil
     }
     let first = head.applied + 1
-    guard let end = try LogRow.unitEnd(session.sql, zone: zone.id, author: head.author, from: first) else {
+    guard let end = try transaction.log.unitEnd(from: first, of: head.author, in: zone.id) else {
       wait(.unfinishedUnit, until: .stored, head, first, nil, &turns)
       return nil
     }
     // Change sets above a cutoff are neither merged nor waited for.
     guard end <= limit(author, head) else { return nil }
     var slice = Slice(head: head, author: author)
-    var context = try ahead[head.author]?.context ?? session.catalog.heads.context(of: head.author, zone.id)
+    var context = try ahead[head.author]?.context ?? transaction.catalog.heads.context(of: head.author, zone.id)
     var number = first
     while number <= end, !budget.isSpent {
       guard let part = try part(number, head, &context, &turns) else {
@@ -303,7 +303,7 @@ struct UnitReader {
     for part in slice.parts {
       guard case .changes(let tables) = part.body.content else { continue }
       let values = LongValues(
-        session: session, zone: zone.id, author: slice.head.author, reader: reader,
+        transaction: transaction, zone: zone.id, author: slice.head.author, reader: reader,
         numbers: slice.head.merged + 1..<part.header.number)
       for (index, row) in tables.lazy.flatMap(\.rows).enumerated() where part.rows.contains(index) {
         for case .long(let ordinal, let size, _) in row.fields.lazy.map(\.value) where slice.long[ordinal] == nil {
@@ -318,10 +318,8 @@ struct UnitReader {
   private mutating func part(
     _ number: UInt64, _ head: AuthorHead, _ context: inout CausalContext, _ turns: inout MergeTurns
   ) throws -> Part? {
-    guard let bytes = try LogRow.bytes(session.sql, zone: zone.id, author: head.author, number: number) else {
-      throw StoreError(.corrupt, "mesh_log lacks a change set that mesh_head counts; restore the file from a copy")
-    }
-    let changeSet = try ChangeSet(bytes, with: reader.cryptography)
+    let changeSet = try ChangeSet(
+      transaction.log.counted(number, of: head.author, in: zone.id), with: reader.cryptography)
     guard changeSet.header.time.milliseconds <= now + Choices.clockBound else {
       wait(.futureTime, until: .time(changeSet.header.time), head, number, changeSet.id, &turns)
       return nil
@@ -341,7 +339,7 @@ struct UnitReader {
     let first = number == head.applied + 1 ? Int(head.appliedRows) : 0
     if first == 0 { try ChangeRules.check(body, changeSet.header) }
     return Part(
-      header: changeSet.header, id: changeSet.id, body: body, size: bytes.count, context: context,
+      header: changeSet.header, id: changeSet.id, body: body, size: changeSet.bytes.count, context: context,
       rows: budget.take(body, from: first), rowCount: body.rowCount)
   }
 
@@ -368,7 +366,7 @@ struct UnitReader {
 
   /// Returns whether a change set is merged, or is above a cutoff and therefore not waited for.
   private func isMerged(_ author: Author, _ number: UInt64) throws -> Bool {
-    let head = try session.catalog.knownAuthor(author).flatMap { try self.head($0) }
+    let head = try transaction.catalog.knownAuthor(author).flatMap { try self.head($0) }
     return min(number, limit(author, head)) <= head?.merged ?? 0
   }
 }

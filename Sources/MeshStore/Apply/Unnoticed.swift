@@ -13,7 +13,7 @@ extension Materialiser {
   ///
   /// - Parameter state: The merged state, as its row shows it.
   func requireNoticed(_ ref: RecordRef, _ record: StoredRecord, _ state: State) throws {
-    guard progress == .clean, record.isShown, !believed.contains(ref), let table = session.catalog.table(ref.table)
+    guard progress == .clean, record.isShown, !believed.contains(ref), let table = transaction.catalog.table(ref.table)
     else { return }
     let mayBeGone = state.cells.values.allSatisfy { $0.value == .null }
     let isThere = try !mayBeGone || records.hasRow(table, ref.key)
@@ -25,11 +25,12 @@ extension Store {
   /// Notes the row's differences, as a comparison of the whole table would. Without a reader, all of its columns count
   /// as changed. If there is anything to flush, a flush comes next.
   func note(_ unnoticed: Unnoticed, _ reader: ChangeSetReader? = nil, now: Int64) throws {
-    try write { session in
-      guard try session.isCurrent(), let table = session.catalog.table(unnoticed.ref.table) else { return }
-      let slice = try TableSlice(session, table, record: unnoticed.ref.key, reader.map { reader in { _ in reader } })
-      if slice.isEmpty { believed.insert(unnoticed.ref) } else { session.reached(.writeUnnoticed) }
-      try slice.insertNotes(session.sql, now: now)
+    try write { transaction in
+      guard try transaction.isCurrent(), let table = transaction.catalog.table(unnoticed.ref.table) else { return }
+      let slice = try TableSlice(
+        transaction, table, record: unnoticed.ref.key, reader.map { reader in { _ in reader } })
+      if slice.isEmpty { believed.insert(unnoticed.ref) } else { transaction.reached(.writeUnnoticed) }
+      try slice.insertNotes(transaction.pending, now: now)
     }
   }
 }

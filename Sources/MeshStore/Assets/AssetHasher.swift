@@ -29,27 +29,25 @@ final class AssetHasher {
   /// - Parameter key: The key of the manifest, if there is none yet.
   /// - Throws: `TooMuch`.
   func content(
-    _ ref: RecordRef, _ cell: Cell, size: Int, key: [UInt8], _ session: Session
+    _ ref: RecordRef, _ cell: Cell, size: Int, key: [UInt8], _ transaction: Transaction
   ) throws -> (asset: Asset, manifest: AssetManifest)? {
     let place = Place(ref: ref, index: cell.index)
-    if let found = known[place], found.asset.size == size, try !isWritten(ref, since: found.last, session) {
+    if let found = known[place], found.asset.size == size, try !isWritten(ref, since: found.last, transaction) {
       return (found.asset, found.manifest)
     }
     if let left = budget {
       guard size <= left else { throw TooMuch() }
       budget = left - size
     }
-    let last = try session.sql.integer("SELECT max(id) FROM mesh_pending") ?? 0
-    guard let manifest = try session.manifest(of: cell, size: size, key: key) else { return nil }
-    let asset = try manifest.asset(session.cryptography)
+    let last = try transaction.pending.last()
+    guard let manifest = try transaction.manifest(of: cell, size: size, key: key) else { return nil }
+    let asset = try manifest.asset(transaction.cryptography)
     known[place] = Known(asset: asset, manifest: manifest, last: last)
     return (asset, manifest)
   }
 
-  private func isWritten(_ ref: RecordRef, since last: Int64, _ session: Session) throws -> Bool {
-    guard let table = session.catalog.table(ref.table) else { return true }
-    return try session.sql.all(
-      "SELECT key FROM mesh_pending WHERE id > ? AND tbl = ?", [.integer(last), .integer(ref.table)]
-    ) { table.form.canonical($0.value(0)) == ref.key }.contains(true)
+  private func isWritten(_ ref: RecordRef, since last: Int64, _ transaction: Transaction) throws -> Bool {
+    guard let table = transaction.catalog.table(ref.table) else { return true }
+    return try transaction.pending.keys(of: ref.table, after: last).contains { table.form.canonical($0) == ref.key }
   }
 }

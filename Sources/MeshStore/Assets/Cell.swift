@@ -12,7 +12,7 @@ struct Cell {
   var column: TableForm.Column { table.columns[index] }
 }
 
-extension Session {
+extension Transaction {
   /// Reads the BLOB of a cell chunk by chunk, with only one chunk in memory. If the table has no rowid, SQLite can only
   /// read the whole BLOB.
   ///

@@ -1,7 +1,7 @@
 import MeshCore
 
 /// The bytes of BLOBs that others have overwritten or deleted, kept so that a person can restore them. They are in the
-/// staging, up to a budget, and `mesh_kept` names them. The oldest are deleted first.
+/// staging, up to a budget, and a table names them. The oldest are deleted first.
 ///
 /// These BLOBs are kept:
 /// - every BLOB that lost in a conflict;
@@ -17,11 +17,11 @@ extension Store {
 
   /// Returns the bytes of overwritten BLOBs that are here.
   public func overwrittenBytes() throws -> Int {
-    try read { Int(try $0.sql.integer("SELECT sum(size) FROM mesh_kept") ?? 0) }
+    try read { try $0.assets.keptBytes() }
   }
 }
 
-extension Session {
+extension Transaction {
   /// Keeps the bytes of a BLOB that a row loses, if they are in that row, in another one, or in the staging. Call it
   /// before the row changes.
   ///
@@ -29,7 +29,8 @@ extension Session {
   ///   others, a sync is not worth the time while programs wait for the lock, so a power cut may lose the newest.
   func keepOverwritten(_ asset: Asset, _ ref: RecordRef, _ column: Int64, isConflict: Bool) throws {
     let limit = isConflict ? staged.budget : min(staged.budget, StoreLimits.assetInMemory)
-    guard !asset.isUnread, asset.size <= limit, try !isKept(asset.id), let manifest = try manifest(asset.id) else {
+    guard !asset.isUnread, asset.size <= limit, try !assets.isKept(asset.id), let manifest = try manifest(asset.id)
+    else {
       return
     }
     var cells = try cells(showing: asset.id)
@@ -40,8 +41,8 @@ extension Session {
     guard isConflict || staged.hasRoom(asset.size), try copyOverwritten(asset, manifest, from: cells) else { return }
     try staged.settle(asset.id)
     if isConflict { try staged.sync(asset) }
-    try sql.run("INSERT INTO mesh_kept (asset, size) VALUES (?, ?)", [.blob(asset.id.bytes), .count(asset.size)])
-    if try wants(asset.id).isEmpty { staged.rest(asset.id) }
+    try assets.keep(asset)
+    if try assets.wants(asset.id).isEmpty { staged.rest(asset.id) }
     staged.keptSinceTrim += asset.size
     // Counting all of them for each new one would take quadratic time.
     if staged.keptSinceTrim > staged.budget / 8 { try trimKept() }
@@ -58,7 +59,7 @@ extension Session {
   /// Copies a BLOB to the staging without the write lock, before others replace it.
   func prepareToKeep(_ asset: Asset, _ cell: Cell) throws {
     guard asset.size <= min(StoreLimits.assetInMemory, staged.budget), staged.hasRoom(asset.size),
-      try !isKept(asset.id), let manifest = try manifest(asset.id)
+      try !assets.isKept(asset.id), let manifest = try manifest(asset.id)
     else { return }
     _ = try copyOverwritten(asset, manifest, from: [cell])
   }
@@ -76,40 +77,20 @@ extension Session {
   /// Deletes the oldest BLOBs beyond the budget.
   func trimKept() throws {
     staged.keptSinceTrim = 0
-    var (bytes, gone, last): (Int, [AssetID], Int64?) = (0, [], nil)
-    _ = try sql.all("SELECT id, size, asset FROM mesh_kept ORDER BY id DESC") { row in
-      bytes = bytes.addingReportingOverflow(Int(row.integer(1))).partialValue
-      guard bytes > staged.budget, let asset = AssetID(row.bytes(2)) else { return }
-      gone.append(asset)
-      last = last ?? row.integer(0)
-    }
-    guard let last else { return }
-    try sql.run("DELETE FROM mesh_kept WHERE id <= ?", [.integer(last)])
-    try sweepStaging(gone)
-  }
-
-  /// Returns whether the asset was overwritten and its bytes are kept.
-  func isKept(_ asset: AssetID) throws -> Bool {
-    try sql.exists("SELECT 1 FROM mesh_kept WHERE asset = ?", [.blob(asset.bytes)])
+    let gone = try assets.trimKept(to: staged.budget)
+    if !gone.isEmpty { try sweepStaging(gone) }
   }
 
   /// Forgets kept BLOBs that were lost in a power cut before they were on the disk.
   func forgetKept(besides there: Set<AssetID>) throws {
-    let kept = try sql.all("SELECT asset FROM mesh_kept") { AssetID($0.bytes(0)) }
-    for asset in kept.compactMap(\.self) where !there.contains(asset) { try forgetKept(asset) }
+    for asset in try assets.kept() where !there.contains(asset) { try assets.forgetKept(asset) }
   }
 
   /// Forgets the kept BLOBs of a zone that this device is no longer a member of. Their manifests have the zone's key.
   func forgetKept(of zone: ZoneID) throws {
     let key = AssetManifest.key(of: zone, cryptography)
-    let kept = try sql.all("SELECT asset FROM mesh_kept") { AssetID($0.bytes(0)) }.compactMap(\.self)
-    let gone = try kept.filter { try manifest($0)?.key == key }
-    for asset in gone { try forgetKept(asset) }
+    let gone = try assets.kept().filter { try manifest($0)?.key == key }
+    for asset in gone { try assets.forgetKept(asset) }
     try sweepStaging(gone)
-  }
-
-  /// Forgets a BLOB that is no longer kept.
-  func forgetKept(_ asset: AssetID) throws {
-    try sql.run("DELETE FROM mesh_kept WHERE asset = ?", [.blob(asset.bytes)])
   }
 }

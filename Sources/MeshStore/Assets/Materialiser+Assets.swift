@@ -41,12 +41,12 @@ extension Materialiser {
         assets.untouched.insert(column)
         assets.shown[column] = old?.shown[column]
       } else if updates, case let cell = Cell(table: table, key: ref.key, index: index),
-        try session.isReady(asset, toPatch: cell, showing: old?.shown[column]?.asset)
+        try transaction.isReady(asset, toPatch: cell, showing: old?.shown[column]?.asset)
       {
         assets.untouched.insert(column)
         assets.patched[column] = asset
         assets.shown[column] = value
-      } else if table.takes(asset.size, in: index), try session.isStaged(asset) {
+      } else if table.takes(asset.size, in: index), try transaction.isStaged(asset) {
         assets.shown[column] = value
       } else {
         assets.missing[column] = asset
@@ -72,9 +72,9 @@ extension Materialiser {
     guard values.contains(where: { $0.value.asset != nil }), let row = try records.row(table, ref.key) else { return }
     for (column, value) in values {
       guard let asset = value.asset, let index = table.indexes[column], row[index].asset?.size == asset.size,
-        let manifest = try session.manifest(asset.id)
+        let manifest = try transaction.manifest(asset.id)
       else { continue }
-      try session.keep(asset, manifest, from: Cell(table: table, key: ref.key, index: index))
+      try transaction.keep(asset, manifest, from: Cell(table: table, key: ref.key, index: index))
     }
   }
 
@@ -82,19 +82,19 @@ extension Materialiser {
   /// Afterwards, the assets are in the staging.
   func displaced(_ ref: RecordRef, _ record: StoredRecord, _ table: TableForm) throws -> [Int64: Value] {
     guard var row = try records.row(table, ref.key) else { return try records.values(ref, record) }
-    let key = AssetManifest.key(of: records.zone.zone, session.cryptography)
+    let key = AssetManifest.key(of: records.zone.zone, transaction.cryptography)
     var shown = records.named(row, record, table)
     for index in row.indices where row[index].isUnread {
       let (cell, column) = (Cell(table: table, key: ref.key, index: index), table.columns[index].id)
       if record.extra[column] != nil, shown[index] == record.shown[column] { continue }
-      if let asset = shown[index].asset, !asset.isUnread, let manifest = try session.manifest(asset.id) {
-        try session.keep(asset, manifest, from: cell)
-        if try session.staged.isComplete(asset, manifest) { continue }
+      if let asset = shown[index].asset, !asset.isUnread, let manifest = try transaction.manifest(asset.id) {
+        try transaction.keep(asset, manifest, from: cell)
+        if try transaction.staged.isComplete(asset, manifest) { continue }
       }
-      guard let size = row[index].asset?.size, let manifest = try session.manifest(of: cell, size: size, key: key)
+      guard let size = row[index].asset?.size, let manifest = try transaction.manifest(of: cell, size: size, key: key)
       else { continue }
-      let asset = try session.remember(manifest)
-      try session.keep(asset, manifest, from: cell)
+      let asset = try transaction.remember(manifest)
+      try transaction.keep(asset, manifest, from: cell)
       shown[index] = .asset(asset)
     }
     row = shown
@@ -123,7 +123,7 @@ extension Materialiser {
   func bind(_ value: Value, _ statement: Statement, at parameter: Int, _ table: TableForm, _ index: Int) throws {
     guard let asset = value.asset else { return statement.bind(value, at: parameter) }
     if isFilled(asset, table, index) { return statement.bindZeros(asset.size, at: parameter) }
-    guard let bytes = try session.bytes(of: asset, nil) else { throw Self.lostChunk }
+    guard let bytes = try transaction.bytes(of: asset, nil) else { throw Self.lostChunk }
     statement.bind(bytes, at: parameter)
   }
 
@@ -138,14 +138,14 @@ extension Materialiser {
   func fill(_ key: Value, _ values: [Int64: Value], _ table: TableForm) throws {
     for (column, value) in values {
       guard let asset = value.asset, let index = table.indexes[column], isFilled(asset, table, index),
-        let manifest = try session.manifest(asset.id), let rowid = table.rowidName,
-        let place = try session.sql.integer(
+        let manifest = try transaction.manifest(asset.id), let rowid = table.rowidName,
+        let place = try transaction.sql.integer(
           "SELECT \(rowid) FROM main.\(table.schema.name.quotedName) WHERE \(table.keyName.quotedName) = ?", [key])
       else { continue }
       let blob = try Blob(
-        session.sql, Cell(table: table, key: key, index: index), rowid: place, isWritable: true)
+        transaction.sql, Cell(table: table, key: key, index: index), rowid: place, isWritable: true)
       for chunk in 0..<asset.chunkCount {
-        guard let bytes = try session.staged.read(chunk, asset, manifest) else { throw Self.lostChunk }
+        guard let bytes = try transaction.staged.read(chunk, asset, manifest) else { throw Self.lostChunk }
         try blob.write(bytes, at: asset.range(ofChunk: chunk).lowerBound)
       }
     }

@@ -2,11 +2,11 @@ import MeshCore
 
 /// Handles a new version of a long BLOB that has the same length as the one before. Equal chunks in the row stay, and
 /// only the different chunks are overwritten.
-extension Session {
+extension Transaction {
   /// Returns the cell of a record that waits for an asset, and the asset that its row shows there. Returns nil if it
   /// shows none.
   func previous(_ want: AssetWant) throws -> (cell: Cell, asset: Asset)? {
-    guard let zone = try ZoneRow.read(id: want.zone, sql), let table = catalog.table(want.ref.table),
+    guard let zone = try zoneRows.read(id: want.zone), let table = catalog.table(want.ref.table),
       let index = table.indexes[want.column], let record = try ZoneRecords(self, zone: zone).load(want.ref),
       let old = record.shown[want.column]?.asset
     else { return nil }
@@ -56,14 +56,14 @@ extension Session {
 extension Materialiser {
   /// Writes the chunks of an asset that its row doesn't have.
   func patch(_ key: Value, _ column: Int64, _ asset: Asset, _ table: TableForm) throws {
-    guard let index = table.indexes[column], let manifest = try session.manifest(asset.id),
-      let shared = session.staged.shared[asset.id]
+    guard let index = table.indexes[column], let manifest = try transaction.manifest(asset.id),
+      let shared = transaction.staged.shared[asset.id]
     else { throw Self.lostChunk }
     let cell = Cell(table: table, key: key, index: index)
-    guard let place = try session.rowid(of: cell, size: asset.size) else { throw Self.lostChunk }
-    let blob = try Blob(session.sql, cell, rowid: place, isWritable: true)
+    guard let place = try transaction.rowid(of: cell, size: asset.size) else { throw Self.lostChunk }
+    let blob = try Blob(transaction.sql, cell, rowid: place, isWritable: true)
     for chunk in 0..<asset.chunkCount where !shared.chunks.contains(chunk) {
-      guard let bytes = try session.staged.read(chunk, asset, manifest) else { throw Self.lostChunk }
+      guard let bytes = try transaction.staged.read(chunk, asset, manifest) else { throw Self.lostChunk }
       try blob.write(bytes, at: asset.range(ofChunk: chunk).lowerBound)
     }
   }

@@ -12,41 +12,35 @@ public enum AssetPolicy: String, Sendable, Hashable, CaseIterable {
 extension Store {
   /// Returns the policies of the synchronized tables, and of others that download on request.
   public func assetPolicies() throws -> [String: AssetPolicy] {
-    try read { session in
-      let found = try session.sql.all("SELECT name, on_demand FROM mesh_table WHERE tracked = 1 OR on_demand = 1") {
-        ($0.text(0), $0.integer(1) == 1 ? AssetPolicy.onDemand : .always)
-      }
-      return Dictionary(found, uniquingKeysWith: { $1 })
-    }
+    try read { try $0.tableList.assetPolicies() }
   }
 
   /// Sets a table's policy. Assets that are here stay, and choices for single assets stay as they are.
   ///
   /// The table may be one that only other devices have yet. Its assets are downloaded when this file has the table.
   public func setAssetPolicy(_ policy: AssetPolicy, table name: String) throws {
-    try write { session in
-      let isDescribed = try session.foreignDescriptions(trusts: { _ in false }).contains {
+    try write { transaction in
+      let isDescribed = try transaction.foreignDescriptions(trusts: { _ in false }).contains {
         $0.table.name.folded == name.folded
       }
-      guard let table = try session.catalog.knownTable(name) ?? (isDescribed ? session.catalog.tableNumber(name) : nil)
-      else { throw Self.unknownTable(name) }
-      try session.sql.run(
-        "UPDATE mesh_table SET on_demand = ? WHERE id = ?", [.integer(policy == .onDemand ? 1 : 0), .integer(table)])
+      let known = transaction.catalog.knownTable(name)
+      guard let table = try known ?? (isDescribed ? transaction.catalog.tableNumber(name) : nil) else {
+        throw Self.unknownTable(name)
+      }
+      try transaction.tableList.set(policy, of: table)
     }
   }
 
   /// Requests the download of an asset, whatever its table's policy.
   public func requestAsset(_ asset: AssetID) throws {
-    try write { try $0.choose(asset, isFetched: true) }
+    try write { try $0.assets.choose(asset, isFetched: true) }
   }
 
   /// Requests the download of all assets that rows of a table wait for now, whatever its policy.
   public func requestAssets(table name: String) throws {
-    try write { session in
-      guard let table = session.catalog.knownTable(name) else { throw Self.unknownTable(name) }
-      try session.sql.run(
-        "UPDATE mesh_asset SET choice = 1 WHERE name IN (SELECT asset FROM mesh_asset_use WHERE tbl = ? AND shown = 0)",
-        [.integer(table)])
+    try write { transaction in
+      guard let table = transaction.catalog.knownTable(name) else { throw Self.unknownTable(name) }
+      try transaction.assets.fetchAll(of: table)
     }
   }
 
@@ -67,12 +61,12 @@ extension Store {
       let version = try dataVersion()
       let cells = try read { try $0.evictable(asset) }
       // Bytes can be written without firing triggers, so the compared state must still be valid.
-      let done = try write { session in
-        guard try session.dataVersion() == version else {
-          session.reached(.evictionInterrupted)
+      let done = try write { transaction in
+        guard try transaction.dataVersion() == version else {
+          transaction.reached(.evictionInterrupted)
           throw EvictionError.written
         }
-        return try session.evict(cells, asset)
+        return try transaction.evict(cells, asset)
       }
       rows += done
       guard done == StoreLimits.placedRows else { break }
@@ -106,12 +100,7 @@ public enum EvictionError: Error, Hashable, CustomStringConvertible {
   }
 }
 
-extension Session {
-  fileprivate func choose(_ asset: AssetID, isFetched: Bool) throws {
-    try sql.run(
-      "UPDATE mesh_asset SET choice = ? WHERE name = ?", [.integer(isFetched ? 1 : 0), .blob(asset.bytes)])
-  }
-
+extension Transaction {
   /// A cell of a record that shows the asset.
   fileprivate struct ShownAsset {
     let zone: Int64
@@ -126,13 +115,9 @@ extension Session {
       throw EvictionError.written
     }
     guard let manifest = try manifest(id) else { return [] }
-    let shown = try sql.all(
-      "SELECT zone, tbl, key, col FROM mesh_asset_use WHERE asset = ? AND shown = 1 LIMIT \(StoreLimits.placedRows)",
-      [.blob(id.bytes)]
-    ) { row -> ShownAsset? in
-      guard let table = catalog.table(row.integer(1)), let index = table.indexes[row.integer(3)] else { return nil }
-      return ShownAsset(zone: row.integer(0), cell: Cell(table: table, key: row.value(2), index: index))
-    }.compactMap(\.self)
+    let shown = try assets.shown(id, limit: StoreLimits.placedRows).compactMap { use in
+      cell(use).map { ShownAsset(zone: use.zone, cell: $0) }
+    }
     for entry in shown where try !holds(manifest, entry.cell) {
       throw EvictionError.changed(table: entry.cell.table.schema.name)
     }
@@ -142,14 +127,14 @@ extension Session {
   fileprivate func evict(_ cells: [ShownAsset], _ asset: AssetID) throws -> Int {
     try applying {
       for (zone, group) in Dictionary(grouping: cells, by: \.zone) {
-        guard let row = try ZoneRow.read(id: zone, sql) else { continue }
+        guard let row = try zoneRows.read(id: zone) else { continue }
         let materialiser = try Materialiser(ZoneRecords(self, zone: row))
         for entry in group { try materialiser.evict(entry.ref, entry.cell) }
       }
     }
     if !cells.isEmpty { reached(.assetEvicted) }
-    try choose(asset, isFetched: false)
-    try forgetKept(asset)
+    try assets.choose(asset, isFetched: false)
+    try assets.forgetKept(asset)
     return cells.count
   }
 }

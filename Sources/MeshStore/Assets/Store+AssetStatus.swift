@@ -59,13 +59,13 @@ public struct FetchedAsset: Hashable, Sendable {
 extension Store {
   /// Returns all assets that are downloaded and not in their rows yet.
   public func fetchedAssets() throws -> [FetchedAsset] {
-    try read { session in
+    try read { transaction in
       var found: [AssetID: FetchedAsset] = [:]
-      for lack in try session.assetsLacking() where lack.isFetched {
-        let obstacle = session.obstacle(lack.asset.size, table: lack.table, column: lack.column)
+      for lack in try transaction.assetsLacking() where lack.isFetched {
+        let obstacle = transaction.obstacle(lack.asset.size, table: lack.table, column: lack.column)
         if obstacle != nil, found[lack.asset.id] != nil { continue }
         found[lack.asset.id] = FetchedAsset(
-          asset: lack.asset, here: min(lack.asset.size, session.staged.present(lack.asset.id) * Limits.chunk),
+          asset: lack.asset, here: min(lack.asset.size, transaction.staged.present(lack.asset.id) * Limits.chunk),
           obstacle: obstacle)
       }
       return found.values.sorted { ($0.asset.size, $0.asset.id) < ($1.asset.size, $1.asset.id) }
@@ -76,10 +76,10 @@ extension Store {
   ///
   /// - Parameter table: The table, or nil for all tables.
   public func awaitedAssets(table name: String? = nil, limit: Int) throws -> [AssetPlace] {
-    try read { session in
-      guard let name else { return try session.assetPlaces("u.shown = 0", [], limit: limit) }
-      guard let table = session.catalog.knownTable(name) else { throw Self.unknownTable(name) }
-      return try session.assetPlaces("u.shown = 0 AND u.tbl = ?", [.integer(table)], limit: limit)
+    try read { transaction in
+      guard let name else { return try transaction.assetPlaces(.awaited(table: nil), limit: limit) }
+      guard let table = transaction.catalog.knownTable(name) else { throw Self.unknownTable(name) }
+      return try transaction.assetPlaces(.awaited(table: table), limit: limit)
     }
   }
 
@@ -89,11 +89,10 @@ extension Store {
   ///   - key: The key as it is spelled in the row, or in canonical form.
   ///   - column: The column, or nil for all columns.
   public func assets(table name: String, key: Value, column: String?) throws -> [AssetPlace] {
-    try read { session in
-      guard let table = session.catalog.knownTable(name) else { throw Self.unknownTable(name) }
-      let canonical = session.catalog.table(table)?.form.canonical(key) ?? key
-      let found = try session.assetPlaces(
-        "u.tbl = ? AND u.key = ? AND u.shown < 2", [.integer(table), canonical], limit: .max)
+    try read { transaction in
+      guard let table = transaction.catalog.knownTable(name) else { throw Self.unknownTable(name) }
+      let canonical = transaction.catalog.table(table)?.form.canonical(key) ?? key
+      let found = try transaction.assetPlaces(.record(RecordRef(table: table, key: canonical)), limit: .max)
       return found.filter { place in column.map { $0.folded == place.column.folded } ?? true }
     }
   }
@@ -104,29 +103,19 @@ extension Store {
   ///   - keys: The possible spellings of its key.
   ///   - column: The requested column, or nil for all columns.
   public func assetLack(table name: String, keys: [Value], column: String?) throws -> AssetLack {
-    try read { session in
-      guard let number = session.catalog.knownTable(name) else { throw Self.unknownTable(name) }
-      let table = session.catalog.table(number)
+    try read { transaction in
+      guard let number = transaction.catalog.knownTable(name) else { throw Self.unknownTable(name) }
+      let table = transaction.catalog.table(number)
       if let column, let table, table.isHere, table.schema.column(column) == nil {
         return .unknownColumn(table.schema.columns.map(\.name))
       }
       var isKnown = false
       for key in keys {
-        let arguments = [.integer(number), table?.form.canonical(key) ?? key]
-        let message = try session.sql.first(
-          "SELECT message FROM mesh_held WHERE tbl = ? AND key = ? AND reason = \(HeldReason.valueTooLong.rawValue)",
-          arguments
-        ) { $0.text(0) }
-        if let message { return .tooLong(message) }
+        let ref = RecordRef(table: number, key: table?.form.canonical(key) ?? key)
+        if let message = try transaction.held.tooLong(ref) { return .tooLong(message) }
         let collation = (table?.form.collation ?? .binary).sql
-        let isPending = try session.sql.exists(
-          "SELECT 1 FROM mesh_pending WHERE tbl = ? AND key = ? COLLATE \(collation)", arguments)
-        if isPending { return .pending }
-        if try session.sql.exists(
-          "SELECT 1 FROM mesh_record WHERE tbl = ? AND key = ? AND generation & 1", arguments)
-        {
-          isKnown = true
-        }
+        if try transaction.pending.has(ref, collation) { return .pending }
+        isKnown = try isKnown || transaction.recordRows.exists(ref, .alive)
       }
       return isKnown ? .short : .unknownRecord
     }
@@ -138,61 +127,32 @@ extension Store {
 
   /// Saves which devices had chunks of assets and disconnected.
   public func noteSources(_ sources: [AssetID: DeviceID], now: Int64) throws {
-    try write(isDurable: false) { session in
-      for (asset, device) in sources {
-        try session.sql.run(
-          "UPDATE mesh_asset SET source = ?, source_time = ? WHERE name = ?",
-          [.blob(device.bytes), .integer(now), .blob(asset.bytes)])
-      }
+    try write(isDurable: false) { transaction in
+      for (asset, device) in sources { try transaction.assets.note(source: device, of: asset, now: now) }
     }
   }
 }
 
-extension Session {
-  fileprivate func assetPlaces(_ condition: String, _ arguments: [Value], limit: Int) throws -> [AssetPlace] {
+extension Transaction {
+  fileprivate func assetPlaces(_ places: AssetTable.Places, limit: Int) throws -> [AssetPlace] {
     let hasPlace = try placesOfAssets()
-    return try sql.all(
-      """
-      SELECT u.asset, a.size, z.zone, u.tbl, u.key, u.col, u.shown, r.held, \(Self.fetched), a.choice, t.on_demand,
-        d.device, a.source, a.source_time
-      FROM \(Self.uses) JOIN mesh_zone z ON z.id = u.zone LEFT JOIN mesh_author d ON d.id = u.author
-      WHERE \(condition) ORDER BY a.size, u.asset, u.tbl, u.key, u.col LIMIT ?
-      """, arguments + [.count(limit)], place
-    ).compactMap(\.self).filter { $0.place.isShown || hasPlace($0.table, $0.column) }.map { try $0.complete(self) }
+    return try assets.list(places, limit: limit).filter { $0.place.isShown || hasPlace($0.table, $0.column) }
+      .map(complete)
   }
 
-  /// A row of the query, whose names are still numbers.
-  private struct Found {
-    let place: AssetPlace
-    let table: Int64
-    let column: Int64
-
-    func complete(_ session: Session) throws -> AssetPlace {
-      var place = place
-      place.table = try session.catalog.tableName(table)
-      place.column = try session.catalog.column(column).name
-      if place.held == nil || place.held == .assetIncomplete {
-        place.obstacle = session.obstacle(place.asset.size, table: table, column: column)
-      }
-      if place.isShown {
-        place.here = place.asset.size
-      } else if let manifest = try session.manifest(place.asset.id) {
-        place.here = min(place.asset.size, try session.staged.here(place.asset, manifest).present * Limits.chunk)
-      }
-      return place
+  /// Returns the place with the names of its table and column, and the state of its download.
+  private func complete(_ found: AssetTable.Found) throws -> AssetPlace {
+    var place = found.place
+    place.table = try catalog.tableName(found.table)
+    place.column = try catalog.column(found.column).name
+    if place.held == nil || place.held == .assetIncomplete {
+      place.obstacle = obstacle(place.asset.size, table: found.table, column: found.column)
     }
-  }
-
-  private func place(_ row: Statement) -> Found? {
-    guard let id = AssetID(row.bytes(0)), let zone = ZoneID(row.bytes(2)) else { return nil }
-    let source = row.optionalBytes(12).flatMap(DeviceID.init)
-    return Found(
-      place: AssetPlace(
-        asset: Asset(id: id, size: Int(row.integer(1))), zone: zone, table: "", key: row.value(4), column: "",
-        isShown: row.integer(6) == 1, here: 0, held: row.optional(7).flatMap(HeldReason.init),
-        isFetched: row.integer(8) == 1, obstacle: nil, choice: row.optional(9).map { $0 == 1 },
-        policy: row.integer(10) == 1 ? .onDemand : .always, writer: row.optionalBytes(11).flatMap(DeviceID.init),
-        lastSource: source.map { AssetPlace.Source(device: $0, time: row.optional(13) ?? 0) }),
-      table: row.integer(3), column: row.integer(5))
+    if place.isShown {
+      place.here = place.asset.size
+    } else if let manifest = try manifest(place.asset.id) {
+      place.here = min(place.asset.size, try staged.here(place.asset, manifest).present * Limits.chunk)
+    }
+    return place
   }
 }

@@ -4,8 +4,8 @@ extension Store {
   // MARK: Fetching
 
   public func stage(_ bytes: [UInt8], chunk index: Int, of id: AssetID) throws -> ChunkOutcome {
-    try read { session in
-      guard let manifest = try session.manifest(id), try session.isFetched(id) else { return .notNeeded }
+    try read { transaction in
+      guard let manifest = try transaction.manifest(id), try transaction.assets.isFetched(id) else { return .notNeeded }
       let asset = try manifest.asset(cryptography)
       guard try !staged.here(asset, manifest).contains(index) else { return .notNeeded }
       guard manifest.isChunk(bytes, index, cryptography) else { return .wrong }
@@ -25,24 +25,25 @@ extension Store {
   // MARK: Giving
 
   public func chunk(_ index: Int, of id: AssetID, zone: ZoneID) throws -> [UInt8]? {
-    try read { session in
-      guard try session.isUsed(id, in: zone), let manifest = try session.manifest(id), index < manifest.chunkCount
+    try read { transaction in
+      guard try transaction.assets.isUsed(id, in: zone), let manifest = try transaction.manifest(id),
+        index < manifest.chunkCount
       else { return nil }
       let asset = try manifest.asset(cryptography)
       if let bytes = try staged.read(index, asset, manifest) {
         if manifest.isChunk(bytes, index, cryptography) { return bytes }
         staged.forget(index, id)
       }
-      return try session.chunkOfRow(index, asset, manifest)
+      return try transaction.chunkOfRow(index, asset, manifest)
     }
   }
 
   public func chunks(of id: AssetID, zone: ZoneID) throws -> ChunkSet? {
-    let chunks = try read { session -> ChunkSet? in
-      guard try session.isUsed(id, in: zone), let manifest = try session.manifest(id) else { return nil }
+    let chunks = try read { transaction -> ChunkSet? in
+      guard try transaction.assets.isUsed(id, in: zone), let manifest = try transaction.manifest(id) else { return nil }
       let asset = try manifest.asset(cryptography)
       // The bytes are checked when a peer asks for them, because a row may have been written since.
-      return try session.showsInRow(id) ? .all(asset.chunkCount) : staged.chunks(asset, manifest)
+      return try transaction.showsInRow(id) ? .all(asset.chunkCount) : staged.chunks(asset, manifest)
     }
     // Another device may give up its copy because this one is complete.
     guard let chunks, chunks.isComplete else { return chunks }
@@ -58,10 +59,10 @@ extension Store {
     staged.unplaceable = staged.unplaceable.filter {
       $0.value.until > now && $0.value.until <= now + Self.placementPause
     }
-    let places = try read { session in
-      let places = try session.placeable(besides: refusedAssets.union(staged.unplaceable.keys))
+    let places = try read { transaction in
+      let places = try transaction.placeable(besides: refusedAssets.union(staged.unplaceable.keys))
       for place in places where staged.shared[place.asset] == nil {
-        if let (cell, old) = try session.previous(place.want) { try session.prepareToKeep(old, cell) }
+        if let (cell, old) = try transaction.previous(place.want) { try transaction.prepareToKeep(old, cell) }
       }
       return places
     }
@@ -70,8 +71,8 @@ extension Store {
     let isDurable = places.contains { staged.isLasting($0.asset) }
     let placed: Set<AssetID>
     do {
-      placed = try writeRefusing(isDurable: isDurable) { session, refused in
-        try session.applying { try session.place(places, refused) }
+      placed = try writeRefusing(isDurable: isDurable) { transaction, refused in
+        try transaction.applying { try transaction.place(places, refused) }
       }
     } catch let error as StoreError where error.code == .diskFull {
       // They stay in the staging. Rows are shorter, and may still have room.
@@ -94,23 +95,23 @@ extension Store {
 
   /// Removes a staged asset if no row waits for it any more.
   private func sweep(_ asset: AssetID) throws {
-    guard try read({ try $0.wants(asset).isEmpty && !$0.isKept(asset) }) else { return }
+    guard try read({ try $0.assets.wants(asset).isEmpty && !$0.assets.isKept(asset) }) else { return }
     try guarding { try staged.remove(asset) }
   }
 
   /// Deletes assets that no record has, in the staging and in the tables of mesh.
   func sweepAssets() throws {
-    try write(isDurable: false) { session in
+    try write(isDurable: false) { transaction in
       let there = try staged.assets()
-      try session.forgetKept(besides: Set(there))
-      try session.trimKept()
-      try session.sweepStaging(there)
-      if try !session.writesAgain() { try session.sweepManifests() }
+      try transaction.forgetKept(besides: Set(there))
+      try transaction.trimKept()
+      try transaction.sweepStaging(there)
+      if try !transaction.work.hasRewrites() { try transaction.assets.removeUnused() }
     }
   }
 }
 
-extension Session {
+extension Transaction {
   fileprivate func showsInRow(_ asset: AssetID) throws -> Bool { try !cells(showing: asset).isEmpty }
 
   fileprivate func chunkOfRow(_ index: Int, _ asset: Asset, _ manifest: AssetManifest) throws -> [UInt8]? {
@@ -210,32 +211,13 @@ extension Session {
 
   // MARK: Sweeping
 
-  /// Returns whether reverted values wait to be written again. They belong to no record meanwhile.
-  fileprivate func writesAgain() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_rewrite LIMIT 1") }
-
   /// Removes assets that no record waits for and no conflict lists.
   func sweepStaging(_ assets: [AssetID]) throws {
-    guard try !assets.isEmpty && !writesAgain() else { return }
-    for asset in assets where try wants(asset).isEmpty && !isKept(asset) { try staged.remove(asset) }
-  }
-
-  /// Forgets the manifests of assets that no record has. An asset that a row still shows in place of another one stays
-  /// known, so that programs' writes can be distinguished from it.
-  fileprivate func sweepManifests() throws {
-    var unused = Set(
-      try sql.all(
-        """
-        SELECT name FROM mesh_asset WHERE NOT EXISTS (SELECT 1 FROM mesh_asset_use WHERE asset = mesh_asset.name)
-          AND NOT EXISTS (SELECT 1 FROM mesh_kept WHERE asset = mesh_asset.name)
-        """
-      ) { $0.bytes(0) })
-    guard !unused.isEmpty else { return }
-    _ = try sql.all("SELECT DISTINCT r.tbl, r.key, r.zone, r.extra FROM \(Self.uses) WHERE u.shown = 0") { row in
-      for value in try ExtraValues.decodeShown(row.bytes(3)) {
-        if let asset = value.asset { unused.remove(asset.id.bytes) }
-      }
+    // Reverted values that wait to be written again belong to no record.
+    guard try !assets.isEmpty && !work.hasRewrites() else { return }
+    for asset in assets where try self.assets.wants(asset).isEmpty && !self.assets.isKept(asset) {
+      try staged.remove(asset)
     }
-    for name in unused { try sql.run("DELETE FROM mesh_asset WHERE name = ?", [.blob(name)]) }
   }
 
   // MARK: Placing
@@ -250,7 +232,7 @@ extension Session {
     var (placements, bytes): ([Placement], Int) = ([], 0)
     for id in staged.complete.subtracting(refused).sorted() {
       guard let asset = try manifest(id)?.asset(cryptography) else { continue }
-      let wants = try wants(asset.id, onlyShowable: true)
+      let wants = try assets.wants(asset.id, onlyShowable: true)
       if wants.isEmpty { continue }
       if !placements.isEmpty, bytes + asset.size * wants.count > StoreLimits.placedBytes { break }
       bytes += asset.size * wants.count
@@ -264,18 +246,14 @@ extension Session {
   fileprivate func place(_ placements: [Placement], _ refused: [RecordRef: String]) throws -> Set<AssetID> {
     var placed: Set<AssetID> = []
     for (zone, group) in Dictionary(grouping: placements, by: \.want.zone).sorted(by: { $0.key < $1.key }) {
-      guard let row = try ZoneRow.read(id: zone, sql) else { continue }
+      guard let row = try zoneRows.read(id: zone) else { continue }
       let records = ZoneRecords(self, zone: row)
       let materialiser = try Materialiser(records, progress(), refused: refused)
       for placement in group { try materialiser.show(placement.want.ref) }
       try materialiser.settle()
-      try records.zone.save(sql)
+      try zoneRows.save(records.zone)
       for placement in group {
-        let want = placement.want
-        let isShown = try sql.exists(
-          "SELECT 1 FROM mesh_asset_use WHERE tbl = ? AND key = ? AND zone = ? AND col = ? AND asset = ? AND shown = 1",
-          [.integer(want.ref.table), want.ref.key, .integer(zone), .integer(want.column), .blob(placement.asset.bytes)])
-        if isShown { placed.insert(placement.asset) }
+        if try assets.isShown(placement.asset, placement.want) { placed.insert(placement.asset) }
       }
     }
     return placed

@@ -3,19 +3,19 @@ public import MeshCore
 /// The assets to download, and the amount that is missing.
 extension Store {
   public func wantedAssets(limit: Int, besides: Set<AssetID>) throws -> WantedAssets {
-    try read { session in
-      try session.sweepStaging(staged.known)
+    try read { transaction in
+      try transaction.sweepStaging(staged.known)
       var room = FetchRoom()
       var wanted = WantedAssets([], isAll: true)
       var met: Set<AssetID> = []
-      for (asset, device) in try session.assetsInWant(limit: limit + besides.count + 1) {
+      for (asset, device) in try transaction.assets.inWant(limit: limit + besides.count + 1) {
         guard !besides.contains(asset.id) else {
           room.occupy(staged.present(asset.id) * Limits.chunk, of: device)
           continue
         }
-        guard !met.contains(asset.id), let manifest = try session.manifest(asset.id) else { continue }
-        let uses = try session.wants(asset.id)
-        guard uses.contains(where: { session.takes(asset.size, table: $0.ref.table, column: $0.column) }) else {
+        guard !met.contains(asset.id), let manifest = try transaction.manifest(asset.id) else { continue }
+        let uses = try transaction.assets.wants(asset.id)
+        guard uses.contains(where: { transaction.takes(asset.size, table: $0.ref.table, column: $0.column) }) else {
           continue
         }
         guard met.count < limit, room.take(asset.size, of: device) else {
@@ -23,11 +23,12 @@ extension Store {
           continue
         }
         met.insert(asset.id)
-        if try session.stopSharing(asset, uses) { refusedAssets.remove(asset.id) }
-        let fault = try session.takeFromRows(asset, manifest, uses)
+        if try transaction.stopSharing(asset, uses) { refusedAssets.remove(asset.id) }
+        let fault = try transaction.takeFromRows(asset, manifest, uses)
         wanted.assets.append(
           WantedAsset(
-            asset: asset, zones: try session.zones(using: asset.id), staged: try staged.here(asset, manifest),
+            asset: asset, zones: try transaction.assets.zones(using: asset.id),
+            staged: try staged.here(asset, manifest),
             fault: fault ?? staged.unplaceable[asset.id]?.reason))
       }
       return wanted
@@ -36,10 +37,10 @@ extension Store {
 
   public func assetBacklog(_ zone: ZoneID, absent: Set<AssetID>) throws -> AssetBacklog {
     try settleAssets()
-    return try read { session in
+    return try read { transaction in
       var isComing: [Asset: Bool] = [:]
-      for use in try session.assetsLacking(in: zone) {
-        let isTaken = session.takes(use.asset.size, table: use.table, column: use.column)
+      for use in try transaction.assetsLacking(in: zone) {
+        let isTaken = transaction.takes(use.asset.size, table: use.table, column: use.column)
         let comes = use.isFetched && isTaken && !absent.contains(use.asset.id)
         isComing[use.asset] = comes || isComing[use.asset] ?? false
       }
@@ -64,56 +65,21 @@ extension Store {
   }
 }
 
-extension Session {
-  /// Returns the assets that records wait for and that would make them shown, with the devices that wrote them. The
-  /// first of each device come first. For one device, the shortest come first, because most are downloaded quickly.
-  fileprivate func assetsInWant(limit: Int) throws -> [(asset: Asset, device: [UInt8])] {
-    try sql.all(
-      """
-      SELECT asset, size, device FROM (
-        SELECT u.asset, a.size, d.device, row_number() OVER (PARTITION BY d.device ORDER BY a.size, u.asset) AS turn
-        FROM \(Self.uses) LEFT JOIN mesh_author d ON d.id = u.author
-        WHERE u.shown = 0 AND \(Self.fetched) GROUP BY u.asset, d.device)
-      ORDER BY turn, size, asset LIMIT ?
-      """, [.count(limit)]
-    ) { row in AssetID(row.bytes(0)).map { (Asset(id: $0, size: Int(row.integer(1))), row.optionalBytes(2) ?? []) } }
-    .compactMap(\.self)
-  }
-
-  /// A record that doesn't have the bytes of a merged asset.
-  struct Lack {
-    let asset: Asset
-    let table: Int64
-    let column: Int64
-    let isFetched: Bool
-  }
-
+extension Transaction {
   /// Returns the records that lack bytes of assets.
   ///
   /// - Parameter zone: The zone, or nil for all zones.
-  func assetsLacking(in zone: ZoneID? = nil) throws -> [Lack] {
-    let lacking = try sql.all(
-      """
-      SELECT u.asset, a.size, u.tbl, u.col, \(Self.fetched) FROM \(Self.uses)
-      WHERE u.shown = 0 AND (?1 IS NULL OR u.zone = (SELECT id FROM mesh_zone WHERE zone = ?1))
-      """, [zone.map { .blob($0.bytes) } ?? .null]
-    ) { row in
-      AssetID(row.bytes(0)).map {
-        Lack(
-          asset: Asset(id: $0, size: Int(row.integer(1))), table: row.integer(2), column: row.integer(3),
-          isFetched: row.integer(4) == 1)
-      }
-    }.compactMap(\.self)
+  func assetsLacking(in zone: ZoneID? = nil) throws -> [AssetTable.Lack] {
     let hasPlace = try placesOfAssets()
-    return lacking.filter { hasPlace($0.table, $0.column) }
+    return try assets.lacking(in: zone).filter { hasPlace($0.table, $0.column) }
   }
 
   /// Returns a function that tells whether some device has the column, as far as this one knows. Nothing waits for the
   /// BLOBs of a column that was dropped, or renamed, everywhere.
   func placesOfAssets() throws -> (_ table: Int64, _ column: Int64) -> Bool {
-    let missing = try sql.all("SELECT DISTINCT tbl, col FROM mesh_asset_use WHERE shown = 0") {
-      (table: $0.integer(0), column: $0.integer(1))
-    }.filter { use in catalog.table(use.table).map { $0.isHere && $0.indexes[use.column] == nil } ?? false }
+    let missing = try assets.missingColumns().filter { use in
+      catalog.table(use.table).map { $0.isHere && $0.indexes[use.column] == nil } ?? false
+    }
     if missing.isEmpty { return { _, _ in true } }
     let described = try foreignDescriptions(trusts: { _ in false }).map(\.table)
     var nowhere: [Int64: Set<Int64>] = [:]

@@ -23,7 +23,7 @@ enum Capture {
     var installed: [TrackedTable] = []
     for name in tables + privateTables {
       guard let schema = try TableSchema.read(db, name) else { continue }
-      try register(db, schema.name, isPrivate: privateNames.contains(name.folded), integerKeys: integerKeys)
+      try TableList.register(db, schema.name, isPrivate: privateNames.contains(name.folded), integerKeys: integerKeys)
       guard let entry = try TrackedTable.read(db, name: schema.name), !installed.contains(where: { $0.id == entry.id })
       else { continue }
       _ = try bringUpToDate(db, entry, policies)
@@ -41,7 +41,7 @@ enum Capture {
   static func remove(_ db: Database, table name: String) throws -> Bool {
     guard let table = try TrackedTable.read(db, name: name) else { return false }
     try drop(db, table.id)
-    try db.execute(sql: "UPDATE mesh_table SET tracked = 0 WHERE id = ?", arguments: [table.id])
+    try TableList.untrack(db, table.id)
     try noteSchemaVersion(db)
     return true
   }
@@ -52,13 +52,7 @@ enum Capture {
   static func update(_ db: Database, force: Bool = false) throws -> [CaptureFinding] {
     if try !force && !needsUpdate(db) { return [] }
     let renamed = try dropStrays(db)
-    for (table, name) in renamed {
-      try db.execute(
-        sql: """
-          UPDATE mesh_table SET successor = ?1, successor_row = (
-            SELECT rowid FROM main.sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE) WHERE id = ?2
-          """, arguments: [name, table])
-    }
+    for (table, name) in renamed { try TableList.noteSuccessor(db, of: table, name) }
     var findings: [CaptureFinding] = []
     let policies = try ColumnPolicies.all(db)
     let tables = try TrackedTable.all(db)
@@ -76,24 +70,11 @@ enum Capture {
 
   /// Returns whether the schema has changed since the triggers were last checked.
   static func needsUpdate(_ db: Database) throws -> Bool {
-    let seen = try Int64.fetchOne(
-      try db.cachedStatement(sql: "SELECT schema_version FROM mesh_state WHERE id = 1"))
-    return try seen != schemaVersion(db)
+    try StateTable.schemaVersion(db) != schemaVersion(db)
   }
 }
 
 extension Capture {
-  private static func register(_ db: Database, _ name: String, isPrivate: Bool, integerKeys: Bool) throws {
-    try db.execute(
-      sql: """
-        INSERT INTO mesh_table (name, tracked, private, integer_keys) VALUES (?1, 1, ?2, ?3)
-        ON CONFLICT (name) DO UPDATE
-        SET name = ?1, tracked = 1, private = iif(tracked, max(private, ?2), ?2), integer_keys = ?3,
-          collation = iif(tracked, collation, NULL), key_name = iif(tracked, key_name, NULL),
-          key_class = iif(tracked, key_class, NULL)
-        """, arguments: [name, isPrivate, integerKeys])
-  }
-
   private static func bringUpToDate(
     _ db: Database, _ table: TrackedTable, _ policies: [FoldedName: ColumnPolicies]
   ) throws -> CaptureFinding {
@@ -103,7 +84,7 @@ extension Capture {
       if table.schemaRow == nil { return finding }
       finding.reasons.insert(table.schema == nil ? .tableMissing : table.hasAnotherKey ? .keyChanged : .keyUnfit)
       try drop(db, table.id)
-      try db.execute(sql: "UPDATE mesh_table SET schema_row = NULL WHERE id = ?", arguments: [table.id])
+      try TableList.noteMissing(db, table.id)
       return finding
     }
     var policies = policies
@@ -113,7 +94,7 @@ extension Capture {
     if layout.id != table.layout { finding.reasons.insert(.layoutChanged) }
     if let before {
       for (old, new) in try noteRenamed(db, table.id, before, layout) {
-        try ColumnPolicies.follow(db, (table.name, old), to: (table.name, new))
+        try PolicyTable.follow(db, (table.name, old), to: (table.name, new))
         policies[table.name.folded] = try ColumnPolicies.all(db)[table.name.folded]
       }
       finding.newColumns = layout.columns.filter { !before.columns.contains($0) }
@@ -139,12 +120,7 @@ extension Capture {
     if table.layout != nil, found == 0, table.schemaRow != row {
       finding.reasons.insert(table.schemaRow == nil ? .returned : .recreated)
     }
-    try db.execute(
-      sql: """
-        UPDATE mesh_table SET layout = ?1, schema_row = ?2, collation = ?3, key_name = ?4, key_class = ?5,
-          sql = (SELECT sql FROM main.sqlite_schema WHERE rowid = ?2) WHERE id = ?6
-        """,
-      arguments: [layout.id, row, key.collation, key.name, key.affinity.keyClass, table.id])
+    try TableList.noteCapture(db, table.id, layout: layout.id, row: row, key: key)
     return finding
   }
 
@@ -180,7 +156,7 @@ extension Capture {
     for (old, name) in zip(before.columns, names) where !layout.columns.contains(old) {
       let new = try Layout.columnID(db, table: table, name: name)
       guard new != old, layout.columns.contains(new), !before.columns.contains(new) else { continue }
-      try db.execute(sql: "UPDATE mesh_column SET origin = ? WHERE id = ?", arguments: [old, new])
+      try Layout.setOrigin(db, old, of: new)
       if let former = try Layout.columnName(db, id: old) { renamed.append((former, name)) }
     }
     return renamed
@@ -195,13 +171,7 @@ extension Capture {
   /// Keeps the rowids of synchronized tables in `sqlite_schema` from being used again. SQLite gives a new table the
   /// greatest rowid plus one, so this creates an object of mesh after every synchronized table.
   private static func anchor(_ db: Database) throws {
-    let isLast = try Bool.fetchOne(
-      db,
-      sql: """
-        SELECT ifnull((SELECT rowid FROM main.sqlite_schema WHERE name = 'mesh_anchor'), 0)
-          > ifnull((SELECT max(schema_row) FROM mesh_table), 0)
-        """)
-    if isLast == true { return }
+    if try TableList.isAnchored(db) { return }
     try db.execute(sql: "DROP VIEW IF EXISTS main.mesh_anchor; CREATE VIEW main.mesh_anchor AS SELECT 1")
   }
 
@@ -275,7 +245,6 @@ extension Capture {
   }
 
   static func noteSchemaVersion(_ db: Database) throws {
-    try db.execute(
-      sql: "UPDATE mesh_state SET schema_version = ? WHERE id = 1", arguments: [try schemaVersion(db)])
+    try StateTable.note(schemaVersion: schemaVersion(db), db)
   }
 }

@@ -192,7 +192,7 @@ struct CaptureTriggers {
   /// one and computing the mask twice.
   ///
   /// If an update changes none of these columns, it is noted with the mask 0, provided that the table's definition has
-  /// changed since the trigger was made. The update may have changed a new column. `Session.noteTouches` handles this
+  /// changed since the trigger was made. The update may have changed a new column. `Transaction.noteTouches` handles this
   /// note.
   private func changes(notingTouches: Bool) -> [String] {
     let touches =

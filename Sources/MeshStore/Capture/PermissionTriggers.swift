@@ -90,7 +90,7 @@ struct PermissionTriggers {
   private static func isReadOnly(_ table: Int64, _ key: String, _ form: KeyForm) -> String {
     """
     EXISTS (SELECT 1 FROM mesh_record WHERE tbl = \(table) AND "key" = \(form.canonicalSQL(key)) AND held IS NULL AND generation & 1
-        AND zone IN (\(ZoneBook.unwritable)))
+        AND zone IN (\(ZoneTable.unwritable)))
     """
   }
 }
@@ -103,15 +103,11 @@ extension TableForm {
   }
 }
 
-extension Session {
+extension Transaction {
   /// Returns the columns of other devices' tables, by table.
   func foreignColumns() throws -> [FoldedName: Set<FoldedName>] {
-    let descriptions = try sql.all("SELECT bytes FROM mesh_foreign_schema") { row in
-      var reader = ByteReader(row.bytes(0))
-      return try SchemaDescription(from: &reader)
-    }
-    return descriptions.reduce(into: [:]) { known, description in
-      known[description.name.folded, default: []].formUnion(description.columns.map(\.name.folded))
+    try foreignSchemas.list().reduce(into: [:]) { known, entry in
+      known[entry.table.name.folded, default: []].formUnion(entry.table.columns.map(\.name.folded))
     }
   }
 

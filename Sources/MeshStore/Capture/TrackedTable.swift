@@ -1,7 +1,6 @@
-import GRDB
 import MeshCore
 
-/// A synchronized table: its row in `mesh_table`, and its form in this file.
+/// A synchronized table: as it is listed, and its form in this file.
 struct TrackedTable: Hashable, Sendable {
   /// The `mesh_table.id`.
   let id: Int64
@@ -32,48 +31,6 @@ struct TrackedTable: Hashable, Sendable {
     if let keyClass, keyClass != key.affinity.keyClass { return true }
     guard let keyName else { return false }
     return keyName.folded != key.name.folded && schema.column(keyName) != nil
-  }
-
-  /// Returns every table that is captured, ordered by number.
-  static func all(_ db: Database) throws -> [TrackedTable] {
-    try Row.fetchAll(db, sql: "\(select) ORDER BY id").map { try TrackedTable($0, db) }
-  }
-
-  /// Returns the captured table with this name, in upper or lower case, or nil if there is none.
-  static func read(_ db: Database, name: String) throws -> TrackedTable? {
-    try Row.fetchOne(db, sql: "\(select) AND name = ?", arguments: [name]).map { try TrackedTable($0, db) }
-  }
-
-  /// Returns the captured table with this number, or nil if there is none.
-  static func read(_ db: Database, id: Int64) throws -> TrackedTable? {
-    try Row.fetchOne(db, sql: "\(select) AND id = ?", arguments: [id]).map { try TrackedTable($0, db) }
-  }
-
-  /// Returns whether records of a table are here that don't fit its rows, because it was synchronized with another key.
-  static func hadAnotherKey(_ db: Database, name: String) throws -> Bool {
-    guard try db.tableExists("mesh_record") else { return false }
-    let known = try Row.fetchOne(
-      db, sql: "\(columns) WHERE name = ? AND EXISTS (SELECT 1 FROM mesh_record WHERE tbl = mesh_table.id)",
-      arguments: [name])
-    return try known.map { try TrackedTable($0, db) }?.hasAnotherKey ?? false
-  }
-
-  private static let select = "\(columns) WHERE tracked = 1"
-
-  private static let columns =
-    "SELECT id, name, private, integer_keys, layout, schema_row, collation, key_name, key_class FROM mesh_table"
-
-  private init(_ row: Row, _ db: Database) throws {
-    id = row["id"]
-    name = row["name"]
-    isPrivate = row["private"]
-    allowsIntegerKeys = row["integer_keys"]
-    layout = row["layout"]
-    schemaRow = row["schema_row"]
-    keyCollation = row["collation"]
-    keyName = row["key_name"]
-    keyClass = row["key_class"]
-    schema = try TableSchema.read(db, name)
   }
 }
 

@@ -145,19 +145,15 @@ extension FlushPlan.Cascade {
   /// parent's delete is not one of them: the program had foreign keys off, and goes on with a row that it still sees.
   ///
   /// - Parameter lastWrites: The ids of the last notes of inserts and updates, by table, as far as they are known.
-  func keys(_ session: Session, limit: Int, _ lastWrites: inout [Int64: Int64]) throws -> [Value] {
-    guard let child = session.catalog.table(reference.child) else { return [] }
-    let writes = "tbl = ? AND op IN (\(PendingSlice.Op.insert), \(PendingSlice.Op.update))"
-    let last =
-      try lastWrites[child.id]
-      ?? session.sql.integer("SELECT max(id) FROM mesh_pending WHERE \(writes)", [.integer(child.id)]) ?? 0
+  func keys(_ transaction: Transaction, limit: Int, _ lastWrites: inout [Int64: Int64]) throws -> [Value] {
+    guard let child = transaction.catalog.table(reference.child) else { return [] }
+    let last = try lastWrites[child.id] ?? transaction.pending.lastWrite(in: child.id)
     lastWrites[child.id] = last
-    var (query, arguments) = (child.keysReferring(reference.column), [parent])
-    if last > note {
-      query +=
-        " AND \(child.keyName.quotedName) NOT IN (SELECT key FROM mesh_pending WHERE \(writes) AND id > ? AND key NOTNULL)"
-      arguments += [.integer(child.id), .integer(note)]
+    let query = child.keysReferring(reference.column)
+    guard last > note else {
+      return try transaction.sql.all(query + " LIMIT \(limit)", [parent]) { $0.value(0) }
     }
-    return try session.sql.all(query + " LIMIT \(limit)", arguments) { $0.value(0) }
+    return try transaction.pending.keys(
+      query + " AND \(child.keyName.quotedName)", [parent], notWrittenSince: note, in: child.id, limit: limit)
   }
 }

@@ -104,7 +104,7 @@ extension FlushPlanner {
     for index in indexes {
       guard let asset = row[index].asset else { continue }
       if !asset.isUnread {
-        manifests[index] = try session.manifest(asset.id)
+        manifests[index] = try transaction.manifest(asset.id)
       } else if let found = try content(entry, index, asset.size) {
         named[index] = .asset(found.asset)
         manifests[index] = found.manifest
@@ -150,7 +150,7 @@ extension FlushPlanner {
   ) throws -> StoredRecord {
     try shape(table, cells).record(
       key: ref.key, generation: generation, stamp: global(life), local: LocalStamp(author: author, time: life),
-      session.cryptography
+      transaction.cryptography
     ) { row[cells[$0].index] }
   }
 
@@ -158,7 +158,7 @@ extension FlushPlanner {
     // These are all columns, or all but the key's spelling. The number tells which.
     let form = BirthForm(table: table.id, count: cells.count)
     if let known = shapes[form] { return known }
-    let shape = try BirthShape(table, cells.map { table.columns[$0.index].id }, session.catalog)
+    let shape = try BirthShape(table, cells.map { table.columns[$0.index].id }, transaction.catalog)
     shapes[form] = shape
     return shape
   }
@@ -191,21 +191,21 @@ extension FlushPlanner {
       extra[part.column] = part.value
     }
     let sorted = stamps.map { (column: $0.key, stamp: $0.value) }.sorted { $0.column < $1.column }
-    let kept = try old.flatMap { life == nil ? try session.catalog.layout($0.stamps.layout) : nil }
+    let kept = try old.flatMap { life == nil ? try transaction.catalog.layout($0.stamps.layout) : nil }
     let packed = try RecordStamps(sorted, life: born, previous: kept) {
-      try session.catalog.layoutNumber($0, of: ref.table)
+      try transaction.catalog.layoutNumber($0, of: ref.table)
     }
     let named = try sorted.map { entry in
       let value = extra[entry.column] ?? table.indexes[entry.column].map { row[$0] } ?? .null
       return (
-        name: try session.catalog.column(entry.column).folded, stamp: try stamp(entry.stamp), value: value
+        name: try transaction.catalog.column(entry.column).folded, stamp: try stamp(entry.stamp), value: value
       )
     }.sorted { ColumnName.areInOrder($0.name, $1.name) }
     var bytes = RecordBytes(
       table: table.schema.name.folded.bytes, key: ref.key, generation: generation)
     for cell in named { bytes.add(cell.name, cell.stamp, cell.value) }
     return StoredRecord(
-      generation: generation, hash: RecordHash(bytes, session.cryptography), stamps: packed, extra: extra,
+      generation: generation, hash: RecordHash(bytes, transaction.cryptography), stamps: packed, extra: extra,
       held: isHeld ? old?.held : nil, heldSince: life == nil ? old?.heldSince : nil)
   }
 

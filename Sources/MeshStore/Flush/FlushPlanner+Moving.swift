@@ -10,8 +10,8 @@ extension FlushPlanner {
   mutating func arrive(
     _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?, from zone: Int64
   ) throws -> Bool {
-    guard let left = try ZoneRow.read(id: zone, session.sql) else { return true }
-    let source = ZoneRecords(session, zone: left)
+    guard let left = try transaction.zoneRows.read(id: zone) else { return true }
+    let source = ZoneRecords(transaction, zone: left)
     guard let record = try source.load(entry.ref), record.isAlive, zone != records.zone.id else {
       if let old, let isDone = try continueLateParts(entry, old, row) { return isDone }
       guard let row else { return true }
@@ -24,12 +24,12 @@ extension FlushPlanner {
     var parts: [Int64: State.Cell] = [:]
     if let old, !isNew {
       let known = try records.state(entry.ref, old)
-      session.reached(known.life == state.life ? .movedOntoItself : .movedOntoAnother)
+      transaction.reached(known.life == state.life ? .movedOntoItself : .movedOntoAnother)
       if known.life != state.life {
         edits = overwriting(state, with: edits, at: time(entry.wall, after: old))
       } else {
         parts = try state.cells.filter { column, cell in
-          try session.catalog.part(column) != nil && known.cells[column].map { $0.stamp < cell.stamp } ?? true
+          try transaction.catalog.part(column) != nil && known.cells[column].map { $0.stamp < cell.stamp } ?? true
         }
       }
       (state, generation) = (known, old.generation)
@@ -55,7 +55,7 @@ extension FlushPlanner {
   ) throws -> Bool? {
     let isWritten = entry.isInserted || entry.isDeleted || !entry.columns.isEmpty
     guard old.isAlive, old.isShown || !isWritten else { return nil }
-    let late = try session.lateParts(entry.ref, in: records)
+    let late = try transaction.lateParts(entry.ref, in: records)
     if late.isEmpty { return isWritten ? nil : true }
     let known = try records.state(entry.ref, old)
     var cells = known.cells
@@ -125,7 +125,7 @@ extension FlushPlanner {
     let sorted = cells.sorted { $0.key < $1.key }
     let threshold = longThreshold(sorted.map(\.value.value.byteCount))
     let long = sorted.filter { $0.value.value.byteCount > threshold }
-    let names = try sorted.map { try session.catalog.column($0.key).name }
+    let names = try sorted.map { try transaction.catalog.column($0.key).name }
     let manifests = try sorted.map { try manifest($0.value.value) }
     let inline = sorted.indices.reduce(0) {
       $0 + 12 + names[$1].utf8.count
@@ -159,7 +159,7 @@ extension FlushPlanner {
   /// Returns the manifest of an asset that was met before or is in the plan.
   private func manifest(_ value: Value) throws -> AssetManifest? {
     guard let asset = value.asset, !asset.isUnread else { return nil }
-    if let known = try session.manifest(asset.id) { return known }
-    return try plan.manifests.first { try $0.asset(session.cryptography) == asset }
+    if let known = try transaction.manifest(asset.id) { return known }
+    return try plan.manifests.first { try $0.asset(transaction.cryptography) == asset }
   }
 }

@@ -26,7 +26,7 @@ extension FlushPlanner {
     _ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: inout [Value], _ edited: inout [Int: HybridTime]
   ) throws -> ChangedParts {
     var changed = ChangedParts()
-    let catalog = session.catalog
+    let catalog = transaction.catalog
     let policies = catalog.policies(of: entry.table, in: try owner)
     guard old.held == nil, !policies.isEmpty || !old.extra.isEmpty else { return changed }
     let sums = try increments(entry.table, old)
@@ -93,9 +93,9 @@ extension FlushPlanner {
     var new = new
     let (column, stamp) = (entry.table.columns[index], global(time))
     let increments = try increments(column.id, entry.table, cells)
-    if let policy = session.catalog.policies(of: entry.table, in: try owner)[column.id], !time.isImport {
+    if let policy = transaction.catalog.policies(of: entry.table, in: try owner)[column.id], !time.isImport {
       let name = ColumnPart(policy, author: writer.author, column: column.name).name
-      let own = try session.catalog.columnNumber(name, of: entry.table.id)
+      let own = try transaction.catalog.columnNumber(name, of: entry.table.id)
       if policy == .keepBoth {
         if Self.isKept(new) { cells[own] = State.Cell(stamp: stamp, value: new) }
       } else if let shown {
@@ -121,7 +121,7 @@ extension FlushPlanner {
   /// Returns whether the values that a row shows in a column depend on parts.
   func hasParts(_ column: Int64, _ table: TableForm, _ cells: [Int64: State.Cell]) throws -> Bool {
     try cells.keys.contains { number in
-      try session.catalog.part(number, in: table).map { $0.whole == column && $0.part.policy != .keepBoth } ?? false
+      try transaction.catalog.part(number, in: table).map { $0.whole == column && $0.part.policy != .keepBoth } ?? false
     }
   }
 
@@ -129,7 +129,7 @@ extension FlushPlanner {
   func increments(_ column: Int64, _ table: TableForm, _ cells: [Int64: State.Cell]) throws -> Int128 {
     try cells.reduce(0) { sum, cell in
       guard case .integer(let value) = cell.value.value,
-        let part = try session.catalog.part(cell.key, in: table), part.whole == column, part.part.policy == .counter
+        let part = try transaction.catalog.part(cell.key, in: table), part.whole == column, part.part.policy == .counter
       else { return sum }
       return sum + Int128(value)
     }
@@ -148,7 +148,8 @@ extension FlushPlanner {
   ) throws -> ChangedParts {
     var changed = ChangedParts()
     guard entry.hasFormerValues else { return changed }
-    for (column, policy) in session.catalog.policies(of: entry.table, in: try owner).sorted(by: { $0.key < $1.key }) {
+    for (column, policy) in transaction.catalog.policies(of: entry.table, in: try owner).sorted(by: { $0.key < $1.key })
+    {
       guard let index = entry.table.indexes[column], let was = entry.before(column) else { continue }
       let new = row[index]
       if policy.isComparison {
@@ -159,7 +160,7 @@ extension FlushPlanner {
         plan.reshown.append(entry.ref)
       } else if policy == .counter, new != was, let value = counted((was, was), new, own: nil, 0) {
         let name = ColumnPart(policy, author: writer.author, column: entry.table.columns[index].name).name
-        let own = try session.catalog.columnNumber(name, of: entry.table.id)
+        let own = try transaction.catalog.columnNumber(name, of: entry.table.id)
         changed.cells.append(ChangedParts.Cell(column: own, name: name, time: time, value: value))
         changed.folded[column] = (was, new)
         row[index] = was
@@ -170,7 +171,7 @@ extension FlushPlanner {
 
   /// The account that owns the zone, or nil if it is this account.
   var owner: AccountID? {
-    get throws { try session.catalog.zones().entries[records.zone.id]?.standing.owner }
+    get throws { try transaction.catalog.zones().entries[records.zone.id]?.standing.owner }
   }
 
   /// Returns the column's own value and the one that its row showed before the write, or nil if that is unknown.
@@ -227,7 +228,9 @@ extension FlushPlanner {
   private func increments(_ table: TableForm, _ old: StoredRecord) throws -> [Int64: Int128] {
     var sums: [Int64: Int128] = [:]
     for (other, value) in old.extra {
-      guard let (part, whole) = try session.catalog.part(other, in: table), part.policy != .keepBoth else { continue }
+      guard let (part, whole) = try transaction.catalog.part(other, in: table), part.policy != .keepBoth else {
+        continue
+      }
       sums[whole, default: 0] += 0
       if part.policy == .counter, case .integer(let own) = value { sums[whole, default: 0] += Int128(own) }
     }

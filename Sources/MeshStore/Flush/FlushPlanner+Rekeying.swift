@@ -14,7 +14,7 @@ extension FlushPlanner {
     return try record.extra.filter { column, value in
       try isLacking(column, entry.table) && value.asset == nil && value.byteCount <= Self.longestCarried
     }.sorted { $0.key < $1.key }.map { column, value in
-      ChangedParts.Cell(column: column, name: try session.catalog.column(column).name, time: time, value: value)
+      ChangedParts.Cell(column: column, name: try transaction.catalog.column(column).name, time: time, value: value)
     }
   }
 
@@ -22,17 +22,11 @@ extension FlushPlanner {
   private func former(_ table: TableForm, _ note: Int64) throws -> StoredRecord? {
     var note = note
     while true {
-      // The trigger of a new key notes the delete right before the insert.
-      let key = try session.sql.first(
-        "SELECT key FROM mesh_pending WHERE id = ? AND tbl = ? AND op = ? AND word = ?",
-        [.integer(note - 1), .integer(table.id), .integer(PendingSlice.Op.delete), .integer(PendingSlice.rekeyed)]
-      ) { $0.value(0) }
+      let key = try transaction.pending.formerKey(note, in: table.id)
       guard let key else { return nil }
       let record = try records.load(RecordRef(table: table.id, key: table.form.canonical(key)))
       if let record, record.isAlive { return record }
-      let earlier = try session.sql.integer(
-        "SELECT max(id) FROM mesh_pending WHERE tbl = ? AND key = ? AND op = ? AND id < ?",
-        [.integer(table.id), key, .integer(PendingSlice.Op.insert), .integer(note)])
+      let earlier = try transaction.pending.insert(of: key, in: table.id, before: note)
       guard let earlier else { return nil }
       note = earlier
     }
@@ -40,15 +34,12 @@ extension FlushPlanner {
 
   private mutating func lacksColumns(_ table: TableForm) throws -> Bool {
     if let known = lacking[table.id] { return known }
-    let columns = try session.sql.all("SELECT id FROM mesh_column WHERE tbl = ?", [.integer(table.id)]) {
-      $0.integer(0)
-    }
-    let lacks = try columns.contains { try isLacking($0, table) }
+    let lacks = try transaction.names.columns(of: table.id).contains { try isLacking($0, table) }
     lacking[table.id] = lacks
     return lacks
   }
 
   private func isLacking(_ column: Int64, _ table: TableForm) throws -> Bool {
-    try table.indexes[column] == nil && table.successors[column] == nil && session.catalog.part(column) == nil
+    try table.indexes[column] == nil && table.successors[column] == nil && transaction.catalog.part(column) == nil
   }
 }

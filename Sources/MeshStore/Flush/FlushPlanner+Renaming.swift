@@ -6,7 +6,7 @@ import MeshCore
 extension FlushPlanner {
   /// Copies the merged values of former names to columns that were renamed.
   mutating func rename(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]?) throws -> Bool {
-    session.reached(.columnRenamed)
+    transaction.reached(.columnRenamed)
     let before = try records.state(entry.ref, old)
     var news = try renamedParts(entry, before)
     var written: [Int64] = []
@@ -47,7 +47,7 @@ extension FlushPlanner {
         let isBase = old.held == .untracked
         let isShown = try !isBase && (old.hides(column) || old.extra[column] == nil && isStamped(column, old))
         var cells = before.cells.merging(news) { $1 }
-        if try session.catalog.policies(of: entry.table, in: owner)[column] != nil
+        if try transaction.catalog.policies(of: entry.table, in: owner)[column] != nil
           || hasParts(column, entry.table, cells)
         {
           if !isShown, let cell {
@@ -93,8 +93,8 @@ extension FlushPlanner {
   private func renamedParts(_ entry: PendingSlice.Entry, _ before: State) throws -> [Int64: State.Cell] {
     var news: [Int64: State.Cell] = [:]
     for (number, cell) in before.cells where entry.table.indexes[number] == nil {
-      guard try session.catalog.part(number) != nil,
-        let successor = try session.catalog.successor(of: number, in: entry.table)
+      guard try transaction.catalog.part(number) != nil,
+        let successor = try transaction.catalog.successor(of: number, in: entry.table)
       else { continue }
       let known = news[successor] ?? before.cells[successor]
       if known.map({ $0.stamp < cell.stamp }) ?? true { news[successor] = cell }
@@ -137,7 +137,7 @@ extension FlushPlanner {
   /// is the name of another column by now.
   private func isOtherColumn(_ entry: PendingSlice.Entry, _ column: Int64, _ cell: State.Cell) throws -> Bool {
     guard cell.stamp.author != writer.author, entry.table.leftTo[column] == nil,
-      let author = try session.catalog.knownAuthor(cell.stamp.author)
+      let author = try transaction.catalog.knownAuthor(cell.stamp.author)
     else { return false }
     return try records.hasNamed(author, entry.table.id, column)
   }
@@ -167,7 +167,7 @@ extension FlushPlanner {
     _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?, from table: Int64
   ) throws -> Bool {
     guard let source = try records.load(RecordRef(table: table, key: entry.ref.key)) else { return true }
-    session.reached(.tableRenamed)
+    transaction.reached(.tableRenamed)
     let known = try old.map { try records.state(entry.ref, $0) } ?? State()
     let (former, base) = try former(source, table, in: entry.table.id)
     var state = known
@@ -237,7 +237,8 @@ extension FlushPlanner {
     for index in written {
       let column = entry.table.columns[index].id
       let time = time(entry.columns[column] ?? entry.wall, after: old)
-      if try session.catalog.policies(of: entry.table, in: owner)[column] != nil || hasParts(column, entry.table, cells)
+      if try transaction.catalog.policies(of: entry.table, in: owner)[column] != nil
+        || hasParts(column, entry.table, cells)
       {
         let shown = old?.shown[column] ?? known.cells[column]?.value
         try write(entry, index, row[index], at: time, over: shown, &cells)
@@ -276,9 +277,11 @@ extension FlushPlanner {
     let state = try records.state(RecordRef(table: table, key: .null), source)
     var (cells, base): ([Int64: State.Cell], [Int64: Value]) = ([:], [:])
     for (column, cell) in state.cells {
-      let number = try session.catalog.columnNumber(session.catalog.column(column).name, of: new)
+      let number = try transaction.catalog.columnNumber(transaction.catalog.column(column).name, of: new)
       // The column may also have another name here.
-      let successor = try session.catalog.table(new).flatMap { try session.catalog.successor(of: number, in: $0) }
+      let successor = try transaction.catalog.table(new).flatMap {
+        try transaction.catalog.successor(of: number, in: $0)
+      }
       for number in [number, successor].compactMap(\.self)
       where cells[number].map({ $0.stamp < cell.stamp }) ?? true {
         cells[number] = cell
@@ -286,7 +289,7 @@ extension FlushPlanner {
       }
     }
     for (column, value) in source.shown where !state.isAlive || state.cells[column] == nil {
-      base[try session.catalog.columnNumber(session.catalog.column(column).name, of: new)] = value
+      base[try transaction.catalog.columnNumber(transaction.catalog.column(column).name, of: new)] = value
     }
     return (State(generation: state.generation, life: state.life, cells: cells), base)
   }

@@ -18,19 +18,16 @@ extension FlushPlanner {
       let column = entry.table.columns[reference.column].id
       let shown = reference.action == .setDefault ? entry.table.defaultValue(reference.column) : .null
       guard row[reference.column] == shown, let wall = entry.columns[column],
-        let parent = session.catalog.table(reference.parent)
+        let parent = transaction.catalog.table(reference.parent)
       else { continue }
-      let key = try session.sql.first(
-        "SELECT key FROM mesh_pending WHERE id > ? AND tbl = ? AND op = \(PendingSlice.Op.delete) AND wall = ? ORDER BY id LIMIT 1",
-        [.integer(entry.firstID), .integer(parent.id), .integer(wall)]
-      ) { $0.value(0) }
+      let key = try transaction.pending.deletedKey(of: parent.id, after: entry.firstID, at: wall)
       guard let key, try !records.hasRow(parent, key) else { continue }
       found[column] = key
       values[column] = key
     }
     guard !found.isEmpty else { return [:] }
     guard try records.hash(entry.ref, old, values) == old.hash else { return [:] }
-    session.reached(.resetDerived)
+    transaction.reached(.resetDerived)
     return found
   }
 }

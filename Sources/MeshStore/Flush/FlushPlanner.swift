@@ -7,7 +7,7 @@ struct FlushPlanner {
 
   let records: ZoneRecords
   let source: PendingSlice.Source
-  /// A filter from `Session.pendingFilter`.
+  /// A filter from `Transaction.pendingFilter`.
   let filter: Int64
   let writer: ChangeSetWriter
   /// The author's number in this file.
@@ -29,7 +29,7 @@ struct FlushPlanner {
   /// Whether tables lack columns that their records have, as far as it was asked for.
   var lacking: [Int64: Bool] = [:]
 
-  var session: Session { records.session }
+  var transaction: Transaction { records.transaction }
 
   init(
     _ records: ZoneRecords, _ source: PendingSlice.Source, filter: Int64, writer: ChangeSetWriter, author: Int64,
@@ -49,11 +49,11 @@ struct FlushPlanner {
 
   /// Makes the plan. Throws `NeedsRun` if the source is not a run and is more than one part.
   mutating func make() throws -> FlushPlan {
-    let slice = try PendingSlice.read(session, source, zone: filter)
+    let slice = try PendingSlice.read(transaction, source, zone: filter)
     try requireFit(slice.isWhole)
     plan = FlushPlan(
       source: source, consumed: slice.count, isWhole: slice.isWhole, lastID: slice.lastID,
-      schemaVersion: session.catalog.schemaVersion, clock: records.zone.clock)
+      schemaVersion: transaction.catalog.schemaVersion, clock: records.zone.clock)
     for entry in slice.entries {
       guard try add(entry) else {
         plan.isWhole = false
@@ -162,7 +162,7 @@ struct FlushPlanner {
   private func awaited(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]) throws -> [Int: Asset] {
     guard old.isShown, old.extra.contains(where: { $0.value.asset != nil }) else { return [:] }
     let named = try records.named(row, old, entry.table) { index, asset in
-      guard let manifest = try session.manifest(asset.id) else { return false }
+      guard let manifest = try transaction.manifest(asset.id) else { return false }
       return try content(entry, index, asset.size, key: manifest.key)?.asset == asset
     }
     var awaited: [Int: Asset] = [:]
@@ -233,7 +233,7 @@ struct FlushPlanner {
     return try records.differences(entry.ref, old, entry.table, row: row) { index, asset in
       // Triggers saw no change of the BLOB, so it isn't read.
       if isNoted, entry.columns[entry.table.columns[index].id] == nil { return true }
-      guard let manifest = try session.manifest(asset.id) else { return false }
+      guard let manifest = try transaction.manifest(asset.id) else { return false }
       return try content(entry, index, asset.size, key: manifest.key)?.asset == asset
     }
   }
@@ -244,7 +244,7 @@ struct FlushPlanner {
   ) throws -> (asset: Asset, manifest: AssetManifest)? {
     try hasher.content(
       entry.ref, Cell(table: entry.table, key: entry.ref.key, index: index), size: size,
-      key: key ?? AssetManifest.key(of: writer.zone, session.cryptography), session)
+      key: key ?? AssetManifest.key(of: writer.zone, transaction.cryptography), transaction)
   }
 
   func isStamped(_ column: Int64, _ old: StoredRecord) throws -> Bool {
@@ -296,7 +296,7 @@ struct FlushPlanner {
     for reference in entry.table.referrers where reference.action == .cascade && !isRekeyed {
       let cascade = FlushPlan.Cascade(
         reference: reference, parent: entry.ref.key, note: entry.goneID ?? .max)
-      if try !cascade.keys(session, limit: 1, &lastWrites).isEmpty { plan.cascades.append(cascade) }
+      if try !cascade.keys(transaction, limit: 1, &lastWrites).isEmpty { plan.cascades.append(cascade) }
     }
     let stamp = LocalStamp(author: author, time: time(entry.wall))
     return try emitDelete(entry, old, stamp, .delete)
@@ -315,7 +315,7 @@ struct FlushPlanner {
         fields: []))
     let record = StoredRecord(
       generation: old.generation.nextGeneration, hash: nil,
-      stamps: RecordStamps(base: stamp, layout: try session.catalog.layoutNumber([], of: entry.ref.table)))
+      stamps: RecordStamps(base: stamp, layout: try transaction.catalog.layoutNumber([], of: entry.ref.table)))
     plan.changes.append(
       .init(ref: entry.ref, table: entry.table, record: record, old: old, kind: kind, isBlind: isBlind(entry, old)))
     return true

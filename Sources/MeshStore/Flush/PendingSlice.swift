@@ -107,14 +107,14 @@ struct PendingSlice {
   /// Reads the rows of at most `Choices.slice` records.
   ///
   /// - Parameter zone: The `mesh_zone.id` of the zone whose rows to read, or 0 for all rows.
-  static func read(_ session: Session, _ source: Source, zone: Int64) throws -> PendingSlice {
+  static func read(_ transaction: Transaction, _ source: Source, zone: Int64) throws -> PendingSlice {
     var slice = PendingSlice()
-    slice.lastID = try session.sql.integer("SELECT max(id) FROM mesh_pending") ?? 0
+    slice.lastID = try transaction.pending.last()
     guard slice.lastID > 0 else { return slice }
     var places: [RecordRef: Int] = [:]
-    try source.forEachRow(session, zone: zone) { row in
+    try source.forEachRow(transaction, zone: zone) { row in
       slice.isWhole =
-        try slice.count < StoreLimits.pendingRows && slice.add(row, source, &places, session.catalog)
+        try slice.count < StoreLimits.pendingRows && slice.add(row, source, &places, transaction.catalog)
       return slice.isWhole
     }
     return slice
@@ -122,13 +122,13 @@ struct PendingSlice {
 
   /// Adds a row. Returns false if its record is one too many.
   private mutating func add(
-    _ row: Statement, _ source: Source, _ places: inout [RecordRef: Int], _ catalog: Catalog
+    _ row: PendingTable.Row, _ source: Source, _ places: inout [RecordRef: Int], _ catalog: Catalog
   ) throws -> Bool {
-    guard let table = catalog.table(ofNoted: row.integer(4), row.integer(1)), !row.isNull(3) else {
+    guard let table = catalog.table(ofNoted: row.op, row.table), row.hasKey else {
       count += 1
       return true
     }
-    let ref = RecordRef(table: table.id, key: table.form.canonical(row.value(3)))
+    let ref = RecordRef(table: table.id, key: table.form.canonical(row.key))
     let place: Int
     if let last = entries.indices.last, entries[last].ref == ref {
       place = last
@@ -139,7 +139,7 @@ struct PendingSlice {
       place = entries.count
       // In a run, the rows of a record are next to each other, unless their key can be spelled in several ways.
       if !source.isSorted || table.form.keyIsColumn { places[ref] = place }
-      entries.append(Entry(ref: ref, table: table, firstID: row.integer(0), start: count))
+      entries.append(Entry(ref: ref, table: table, firstID: row.id, start: count))
     }
     try entries[place].note(row, catalog)
     count += 1
@@ -151,19 +151,14 @@ extension PendingSlice.Source {
   /// Calls `visit` for each row.
   ///
   /// - Parameter visit: Returns false to stop.
-  fileprivate func forEachRow(_ session: Session, zone: Int64, _ visit: (Statement) throws -> Bool) throws {
-    let statement: Statement
+  fileprivate func forEachRow(_ transaction: Transaction, zone: Int64, _ visit: (PendingTable.Row) throws -> Bool)
+    throws
+  {
     switch self {
-    case .log:
-      statement = try session.sql.statement(PendingMatches.all)
-      statement.bind(zone, at: 1)
-    case .run(let dealtWith):
-      statement = try session.sql.statement(PendingRun.rest)
-      statement.bind(dealtWith, at: 1)
-    case .matches(let matches): return try matches.forEachRow(session, zone: zone, visit)
+    case .log: try transaction.pending.forEach(zone, visit)
+    case .run(let dealtWith): try transaction.pending.forEachOfRun(after: dealtWith, visit)
+    case .matches(let matches): try transaction.pending.forEach(ids: matches.ids, zone, visit)
     }
-    defer { statement.reset() }
-    while try statement.step(), try visit(statement) {}
   }
 }
 
@@ -199,40 +194,40 @@ extension PendingSlice.Entry {
   /// Whether the values before some writes are known.
   var hasFormerValues: Bool { !was.isEmpty }
 
-  fileprivate mutating func note(_ row: Statement, _ catalog: Catalog) throws {
-    firstID = min(firstID, row.integer(0))
-    if row.integer(4) == PendingSlice.Op.was {
-      let column = table.successors[row.integer(5)] ?? row.integer(5)
-      was[column, default: [:]][row.integer(0)] = row.value(8)
-      wall = max(wall, row.integer(7))
+  fileprivate mutating func note(_ row: PendingTable.Row, _ catalog: Catalog) throws {
+    firstID = min(firstID, row.id)
+    if row.op == PendingSlice.Op.was {
+      let column = table.successors[row.word] ?? row.word
+      was[column, default: [:]][row.id] = row.was
+      wall = max(wall, row.wall)
       return
     }
-    let noted = row.integer(7)
+    let noted = row.wall
     wall = max(wall, noted)
-    switch row.integer(4) {
+    switch row.op {
     case PendingSlice.Op.insert:
-      insertID = max(insertID ?? 0, row.integer(0))
-      isRestored = row.integer(5) == PendingSlice.restored
+      insertID = max(insertID ?? 0, row.id)
+      isRestored = row.word == PendingSlice.restored
     case PendingSlice.Op.delete:
       isDeleted = true
       was = [:]
-      if row.integer(5) != PendingSlice.rekeyed { goneID = max(goneID ?? 0, row.integer(0)) }
+      if row.word != PendingSlice.rekeyed { goneID = max(goneID ?? 0, row.id) }
     case PendingSlice.Op.importing:
       isImported = true
-      isRetaken = isRetaken || row.integer(5) != 0
+      isRetaken = isRetaken || row.word != 0
     case PendingSlice.Op.adopt:
-      if row.integer(6) == PendingSlice.adoptedBefore {
-        follows = row.integer(5)
+      if row.mask == PendingSlice.adoptedBefore {
+        follows = row.word
       } else {
-        adopts = row.integer(5)
-        isComplete = row.integer(6) != 0
+        adopts = row.word
+        isComplete = row.mask != 0
       }
     case PendingSlice.Op.depart: isDeparting = true
-    case PendingSlice.Op.arrive: arrivesFrom = row.integer(5)
+    case PendingSlice.Op.arrive: arrivesFrom = row.word
     case PendingSlice.Op.look: break
     default:
-      let layout = try catalog.layout(row.integer(2))
-      let (word, mask) = (Int(row.integer(5)), row.integer(6))
+      let layout = try catalog.layout(row.layout)
+      let (word, mask) = (Int(row.word), row.mask)
       for bit in 0..<Layout.wordSize where mask >> Int64(bit) & 1 == 1 {
         let index = word * Layout.wordSize + bit
         guard layout.indices.contains(index) else { continue }

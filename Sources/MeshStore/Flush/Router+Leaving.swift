@@ -8,22 +8,22 @@ extension Router {
     try turnBack(zone)
     var room = StoreLimits.assetInMemory
     while true {
-      let slice = try PendingSlice.read(session, .log, zone: zone)
+      let slice = try PendingSlice.read(transaction, .log, zone: zone)
       guard slice.count > 0 else { break }
       for entry in slice.entries {
         guard let values = try written(entry, &room), !values.isEmpty else { continue }
-        try session.noteReceipt(entry.ref, values, zone: zone, .cut, now: entry.wall)
+        try transaction.noteReceipt(entry.ref, values, zone: zone, .cut, now: entry.wall)
       }
-      try session.sql.run(
-        "DELETE FROM mesh_pending WHERE id IN (SELECT id FROM mesh_pending WHERE zone = ? ORDER BY id LIMIT ?)",
-        [.integer(zone), .integer(Int64(slice.count))])
+      try transaction.pending.removeFirst(slice.count, of: zone)
     }
-    try session.run.endAll()
+    try transaction.run.endAll()
   }
 
   /// Returns the written row, without references that the deletes have set to NULL. Returns nil if the row is gone.
   private func written(_ entry: PendingSlice.Entry, _ room: inout Int) throws -> [Int64: Value]? {
-    guard entry.isInserted || !entry.columns.isEmpty, let row = try session.row(entry.ref, &room) else { return nil }
+    guard entry.isInserted || !entry.columns.isEmpty, let row = try transaction.row(entry.ref, &room) else {
+      return nil
+    }
     let references = Set(entry.table.references.map { entry.table.columns[$0.column].id })
     return row.filter { column, value in
       (entry.isInserted || entry.columns[column] != nil) && !(value == .null && references.contains(column))
@@ -32,22 +32,16 @@ extension Router {
 
   /// Cancels the moves of records that were to arrive in the zone, and makes their pending rows be routed again.
   private func turnBack(_ zone: Int64) throws {
-    func rows(_ condition: String) throws -> [(id: Int64, ref: RecordRef)] {
-      try session.sql.all(
-        "SELECT id, tbl, key FROM mesh_pending WHERE zone = ? AND key IS NOT NULL AND \(condition)", [.integer(zone)]
-      ) { row in
-        session.catalog.table(row.integer(1)).map {
-          (row.integer(0), RecordRef(table: $0.id, key: $0.form.canonical(row.value(2))))
-        }
-      }.compactMap { $0 }
+    func rows(onlyArrivals: Bool) throws -> [(id: Int64, ref: RecordRef)] {
+      try transaction.pending.routed(to: zone, onlyArrivals: onlyArrivals).compactMap { row in
+        transaction.catalog.table(row.table).map { (row.id, RecordRef(table: $0.id, key: $0.form.canonical(row.key))) }
+      }
     }
-    let arrivals = try rows("op = \(PendingSlice.Op.arrive)")
+    let arrivals = try rows(onlyArrivals: true)
     guard !arrivals.isEmpty else { return }
-    session.reached(.movesTurnedBack)
+    transaction.reached(.movesTurnedBack)
     let refs = Set(arrivals.map(\.ref))
-    for row in arrivals { try session.sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(row.id)]) }
-    for row in try rows("true") where refs.contains(row.ref) {
-      try session.sql.run("UPDATE mesh_pending SET zone = NULL WHERE id = ?", [.integer(row.id)])
-    }
+    try transaction.pending.remove(arrivals.map(\.id))
+    try transaction.pending.assign(rows(onlyArrivals: false).filter { refs.contains($0.ref) }.map(\.id), nil)
   }
 }

@@ -5,21 +5,21 @@ import MeshCore
 /// A record belongs to the zone of the record that it refers to by its table's only foreign key. A record without a
 /// reference stays in its zone, and starts in the private zone. The router works inside a write transaction.
 struct Router {
-  let session: Session
+  let transaction: Transaction
   let zones: ZoneBook
   private var homes: [RecordRef: Int64] = [:]
   private var circular: [Int64: Bool] = [:]
   private var scopes: [Int64: ShareScope] = [:]
-  private var sql: Connection { session.sql }
+  private var sql: Connection { transaction.sql }
 
-  /// The columns from `Session.foreignColumns`, for zones that can't be written.
+  /// The columns from `Transaction.foreignColumns`, for zones that can't be written.
   private let foreignColumns: [FoldedName: Set<FoldedName>]
 
-  init(_ session: Session) throws {
-    self.session = session
-    let isRestricted = try session.catalog.zones().entries.values.contains { !$0.mayWrite }
-    foreignColumns = isRestricted ? try session.foreignColumns() : [:]
-    zones = try session.catalog.zones()
+  init(_ transaction: Transaction) throws {
+    self.transaction = transaction
+    let isRestricted = try transaction.catalog.zones().entries.values.contains { !$0.mayWrite }
+    foreignColumns = isRestricted ? try transaction.foreignColumns() : [:]
+    zones = try transaction.catalog.zones()
   }
 
   /// The notes of one record, and the place of its rows in the log.
@@ -72,52 +72,47 @@ struct Router {
     var entries: [Entry] = []
     var places: [RecordRef: Int] = [:]
     var strays: [Int64] = []
-    let statement = try sql.statement(
-      "SELECT id, tbl, layout, key, op, word, mask, wall FROM mesh_pending WHERE zone IS NULL ORDER BY id LIMIT \(Choices.slice)"
-    )
-    defer { statement.reset() }
-    while try statement.step() {
-      guard let table = session.catalog.table(ofNoted: statement.integer(4), statement.integer(1)), !statement.isNull(3)
-      else {
-        strays.append(statement.integer(0))
-        continue
+    try transaction.pending.forEachUnrouted(limit: Choices.slice) { row in
+      guard let table = transaction.catalog.table(ofNoted: row.op, row.table), row.hasKey else {
+        strays.append(row.id)
+        return
       }
-      let ref = RecordRef(table: table.id, key: table.form.canonical(statement.value(3)))
+      let ref = RecordRef(table: table.id, key: table.form.canonical(row.key))
       let place = places[ref] ?? entries.count
       if place == entries.count { entries.append(Entry(ref: ref, table: table)) }
       places[ref] = place
-      try note(statement, &entries[place])
+      try note(row, &entries[place])
     }
     // These rows belong to tables that are no longer synchronized.
-    for id in strays { try sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(id)]) }
+    try transaction.pending.remove(strays)
     return entries
   }
 
-  private func note(_ row: Statement, _ entry: inout Entry) throws {
-    let op = row.integer(4)
-    if op == PendingSlice.Op.look { entry.lookIDs.append(row.integer(0)) } else { entry.ids.append(row.integer(0)) }
-    entry.wall = max(entry.wall, row.integer(7))
+  private func note(_ row: PendingTable.Row, _ entry: inout Entry) throws {
+    let op = row.op
+    if op == PendingSlice.Op.look { entry.lookIDs.append(row.id) } else { entry.ids.append(row.id) }
+    entry.wall = max(entry.wall, row.wall)
     if try op != PendingSlice.Op.look && !isLocal(row, entry.table) { entry.isLocal = false }
     switch op {
     case PendingSlice.Op.delete: entry.isDeleted = true
     case PendingSlice.Op.was: break
     case PendingSlice.Op.update:
       guard let parent = entry.table.parent else { return }
-      let layout = try session.catalog.layout(row.integer(2))
+      let layout = try transaction.catalog.layout(row.layout)
       let index = layout.firstIndex(of: entry.table.columns[parent.column].id)
-      if let index, index / Layout.wordSize == Int(row.integer(5)) {
-        entry.mayMove = entry.mayMove || row.integer(6) >> Int64(index % Layout.wordSize) & 1 == 1
+      if let index, index / Layout.wordSize == Int(row.word) {
+        entry.mayMove = entry.mayMove || row.mask >> Int64(index % Layout.wordSize) & 1 == 1
       }
     default: entry.mayMove = true
     }
   }
 
-  private func isLocal(_ row: Statement, _ table: TableForm) throws -> Bool {
-    if row.integer(4) == PendingSlice.Op.was { return true }
-    guard row.integer(4) == PendingSlice.Op.update else { return false }
-    let (word, mask) = (Int(row.integer(5)), row.integer(6))
-    if mask == 0 || row.integer(7) <= PendingSlice.migrated { return true }
-    let layout = try session.catalog.layout(row.integer(2))
+  private func isLocal(_ row: PendingTable.Row, _ table: TableForm) throws -> Bool {
+    if row.op == PendingSlice.Op.was { return true }
+    guard row.op == PendingSlice.Op.update else { return false }
+    let (word, mask) = (Int(row.word), row.mask)
+    if mask == 0 || row.wall <= PendingSlice.migrated { return true }
+    let layout = try transaction.catalog.layout(row.layout)
     let local = table.columns(besides: foreignColumns)
     return layout.enumerated().allSatisfy { index, column in
       index / Layout.wordSize != word || mask >> Int64(index % Layout.wordSize) & 1 == 0 || local.contains(column)
@@ -128,7 +123,7 @@ struct Router {
 
   private mutating func route(_ entry: Entry) throws -> Route {
     let (ref, table) = (entry.ref, entry.table)
-    let shown = try session.place(of: ref)
+    let shown = try transaction.place(of: ref)
     guard let row = try row(table, ref.key) else {
       if let zone = try shown ?? (table.isHere ? nil : keeper(of: ref)) { return try routeDelete(entry, zone) }
       return try routeHeld(entry)
@@ -165,17 +160,15 @@ struct Router {
 
   /// Returns the first of the zones in which the record is alive.
   private func keeper(of ref: RecordRef) throws -> Int64? {
-    try sql.all(
-      "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND generation & 1", [.integer(ref.table), ref.key]
-    ) { $0.integer(0) }.min(by: zones.precedes)
+    try transaction.recordRows.zones(of: ref, .alive).min(by: zones.precedes)
   }
 
   /// Routes a record that is not in its table: an edit was noted before it was withdrawn, or its parent is in another
   /// zone.
   private mutating func routeHeld(_ entry: Entry) throws -> Route {
     guard let zone = try keeper(of: entry.ref) else { return .drop }
-    guard entry.mayMove, let left = try ZoneRow.read(id: zone, sql),
-      let record = try ZoneRecords(session, zone: left).load(entry.ref), record.held != .outsideShare
+    guard entry.mayMove, let left = try transaction.zoneRows.read(id: zone),
+      let record = try ZoneRecords(transaction, zone: left).load(entry.ref), record.held != .outsideShare
     else { return entry.ids.isEmpty ? .drop : .zone(zone) }
     let row = entry.table.columns.map { record.extra[$0.id] ?? .null }
     // Only records that this account's own devices wrote, or that it took back from a share, follow their parent
@@ -193,17 +186,20 @@ struct Router {
   /// key. It must also not overwrite one.
   private func mayFollow(_ entry: Entry, _ row: [Value], from left: ZoneRow, to home: Int64) throws -> Bool {
     guard left.id == zones.privateZone else { return true }
-    if let there = try ZoneRow.read(id: home, sql),
-      try ZoneRecords(session, zone: there).load(entry.ref)?.isAlive ?? false
+    if let there = try transaction.zoneRows.read(id: home),
+      try ZoneRecords(transaction, zone: there).load(entry.ref)?.isAlive ?? false
     {
       return false
     }
-    guard let reference = entry.table.parent, let parent = session.catalog.table(reference.parent) else { return true }
+    guard let reference = entry.table.parent, let parent = transaction.catalog.table(reference.parent) else {
+      return true
+    }
     let ref = RecordRef(table: parent.id, key: parent.parentKey(row[reference.column]))
-    let (own, shown) = (ZoneRecords(session, zone: left), try session.occupant(ref))
-    guard let known = try own.load(ref), let shown, shown != left.id, let other = try ZoneRow.read(id: shown, sql)
+    let (own, shown) = (ZoneRecords(transaction, zone: left), try transaction.occupant(ref))
+    guard let known = try own.load(ref), let shown, shown != left.id,
+      let other = try transaction.zoneRows.read(id: shown)
     else { return true }
-    let others = ZoneRecords(session, zone: other)
+    let others = ZoneRecords(transaction, zone: other)
     guard let life = try others.load(ref).flatMap({ try others.state(ref, $0).life }) else { return false }
     return try known.isAlive ? own.state(ref, known).life == life : own.hasWritten(life.author)
   }
@@ -233,18 +229,18 @@ struct Router {
     if table.isPrivate { return zones.privateZone }
     guard let reference = try table.parent ?? anchor(of: table, in: own), row[reference.column] != .null,
       !isCircular(table),
-      let parent = session.catalog.table(reference.parent)
+      let parent = transaction.catalog.table(reference.parent)
     else { return nil }
     let parentRef = RecordRef(table: parent.id, key: parent.parentKey(row[reference.column]))
     guard let parentRow = try self.row(parent, parentRef.key) else { return nil }
-    return try home(parentRef, parent, parentRow, own: session.place(of: parentRef))
+    return try home(parentRef, parent, parentRow, own: transaction.place(of: parentRef))
   }
 
   /// Returns the reference that decides the zone of a record in a share. A record stays with the reference by which it
   /// joined the share, even if its table has others now.
   private mutating func anchor(of table: TableForm, in zone: Int64?) throws -> Reference? {
     guard let zone, table.schema.foreignKeys.count > 1 else { return nil }
-    if scopes[zone] == nil { scopes[zone] = try ShareScope(zone, session.catalog) }
+    if scopes[zone] == nil { scopes[zone] = try ShareScope(zone, transaction.catalog) }
     return scopes[zone]?.anchor(of: table)
   }
 
@@ -255,7 +251,7 @@ struct Router {
     var seen: Set<Int64> = []
     var next: TableForm? = table
     while let table = next, seen.insert(table.id).inserted {
-      next = table.parent.flatMap { session.catalog.table($0.parent) }
+      next = table.parent.flatMap { transaction.catalog.table($0.parent) }
     }
     circular[table.id] = next != nil
     return next != nil
@@ -263,43 +259,27 @@ struct Router {
 
   // MARK: Rows that found a zone before, and wait there
 
-  private struct Placed {
-    let id: Int64
-    let op: Int64
-    let zone: Int64
-  }
-
   /// Returns the placed rows of the records in a slice. It is empty if nothing is moving, which is almost always the
   /// case.
-  private func placed(_ routed: [(entry: Entry, route: Route)]) throws -> [RecordRef: [Placed]] {
+  private func placed(_ routed: [(entry: Entry, route: Route)]) throws -> [RecordRef: [PendingTable.Routed]] {
     let moves = Set(routed.compactMap { if case .move(_, let to) = $0.route { to } else { nil } }).sorted()
-    let arriving = "op = \(PendingSlice.Op.arrive) AND zone IS NOT NULL"
-    guard try !moves.isEmpty || sql.exists("SELECT 1 FROM mesh_pending WHERE \(arriving) LIMIT 1") else { return [:] }
+    guard try !moves.isEmpty || transaction.pending.hasArrivals() else { return [:] }
     // A share may be large, but the records that move with it are already routed to it.
     let targets = Set(routed.compactMap(\.route.target))
-    let elsewhere = targets.first.map { targets.count == 1 ? "zone <> \($0)" : "true" } ?? "true"
-    let statement = try sql.statement(
-      """
-      SELECT id, op, zone, tbl, key FROM mesh_pending WHERE zone IS NOT NULL AND key IS NOT NULL AND CASE op
-        WHEN \(PendingSlice.Op.depart) THEN abs(zone) IN (\(moves.map { "\($0)" }.joined(separator: ", ")))
-        ELSE \(elsewhere) END
-      """)
-    defer { statement.reset() }
+    let only = targets.count == 1 ? targets.first : nil
     let refs = Set(routed.map(\.entry.ref))
-    var placed: [RecordRef: [Placed]] = [:]
-    while try statement.step() {
-      guard let table = session.catalog.table(statement.integer(3)) else { continue }
-      let ref = RecordRef(table: table.id, key: table.form.canonical(statement.value(4)))
-      guard refs.contains(ref) else { continue }
-      placed[ref, default: []].append(
-        Placed(id: statement.integer(0), op: statement.integer(1), zone: statement.integer(2)))
+    var placed: [RecordRef: [PendingTable.Routed]] = [:]
+    try transaction.pending.forEachRouted(departingFrom: moves, besides: only) { row in
+      guard let table = transaction.catalog.table(row.table) else { return }
+      let ref = RecordRef(table: table.id, key: table.form.canonical(row.key))
+      if refs.contains(ref) { placed[ref, default: []].append(row) }
     }
     return placed
   }
 
   /// Moves earlier notes of a record to its new zone. A row has one zone, because a flush sends the values that the row
   /// has by then.
-  private func place(_ placed: [Placed], again route: Route) throws {
+  private func place(_ placed: [PendingTable.Routed], again route: Route) throws {
     guard let target = route.target else { return }
     var isChanged = false
     for row in placed {
@@ -308,75 +288,58 @@ struct Router {
       let isElsewhere = row.op != PendingSlice.Op.depart && row.zone != target
       guard isBack || isElsewhere else { continue }
       if isBack || row.op == PendingSlice.Op.arrive {
-        try sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(row.id)])
+        try transaction.pending.remove([row.id])
       } else {
-        try assign([row.id], target)
+        try transaction.pending.assign([row.id], target)
       }
       isChanged = true
     }
     guard isChanged else { return }
-    session.reached(.rowsRerouted)
-    try session.run.endAll()
+    transaction.reached(.rowsRerouted)
+    try transaction.run.endAll()
   }
 
   // MARK: Carrying out
 
   private func carry(out route: Route, _ entry: Entry) throws {
-    for id in entry.lookIDs { try sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(id)]) }
+    try transaction.pending.remove(entry.lookIDs)
     switch route {
-    case .zone(let zone): try assign(entry.ids, zone)
+    case .zone(let zone): try transaction.pending.assign(entry.ids, zone)
     case .keep(let own, let share):
-      session.reached(.newRowKeptAsPrivate)
-      try assign(entry.ids, own)
+      transaction.reached(.newRowKeptAsPrivate)
+      try transaction.pending.assign(entry.ids, own)
       var room = StoreLimits.assetInMemory
-      try session.noteReceipt(
-        entry.ref, try session.row(entry.ref, &room), zone: share, .notPermitted, now: entry.wall)
+      try transaction.noteReceipt(
+        entry.ref, try transaction.row(entry.ref, &room), zone: share, .notPermitted, now: entry.wall)
     case .move(let from, let to):
-      session.reached(.recordMoved)
-      try assign(entry.ids, to)
-      try sql.run(
-        """
-        INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone)
-        VALUES (?, 0, ?, \(PendingSlice.Op.arrive), ?, 0, ?, ?)
-        """, [.integer(entry.ref.table), entry.ref.key, .integer(from), .integer(entry.wall), .integer(to)])
+      transaction.reached(.recordMoved)
+      try transaction.pending.assign(entry.ids, to)
+      try transaction.pending.note(entry.ref, PendingSlice.Op.arrive, word: from, wall: entry.wall, zone: to)
     case .drop:
-      for id in entry.ids { try sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(id)]) }
+      try transaction.pending.remove(entry.ids)
     case .leave(let zone):
-      session.reached(.leftByDeletingRoot)
+      transaction.reached(.leftByDeletingRoot)
       try markRootGone(zone)
-      try assign(entry.ids, zone)
+      try transaction.pending.assign(entry.ids, zone)
     }
   }
 
-  private func assign(_ ids: [Int64], _ zone: Int64) throws {
-    for id in ids { try sql.run("UPDATE mesh_pending SET zone = ? WHERE id = ?", [.integer(zone), .integer(id)]) }
-  }
-
   private func markRootGone(_ zone: Int64) throws {
-    try sql.run("UPDATE mesh_zone SET root_gone = 1 WHERE id = ?", [.integer(zone)])
-    session.catalog.forgetZones()
+    try transaction.zoneRows.noteRootGone(zone)
+    transaction.catalog.forgetZones()
   }
 }
 
-extension Session {
+extension Transaction {
   /// Makes the records that refer to a moved record follow it. Its old zone loses the record when all have moved. Until
   /// then, its rows have a negative zone number, so that no flush finds them.
   func follow(_ arrival: FlushPlan.Arrival) throws {
     for reference in arrival.table.referrers {
       guard let child = catalog.table(reference.child), child.parent == reference || child.references.count > 1
       else { continue }
-      try sql.run(
-        """
-        INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall)
-        SELECT \(child.id), 0, \(child.keyName.quotedName), \(PendingSlice.Op.look), 0, 0, 0
-        FROM main.\(child.schema.name.quotedName) WHERE \(child.columns[reference.column].name.quotedName) = ?
-        """, [arrival.ref.key])
+      try pending.lookAtRows(of: child, referringBy: reference.column, to: arrival.ref.key)
     }
-    try sql.run(
-      """
-      INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone)
-      VALUES (?, 0, ?, \(PendingSlice.Op.depart), 0, 0, 0, ?)
-      """, [.integer(arrival.ref.table), arrival.ref.key, .integer(-arrival.zone)])
+    try pending.note(arrival.ref, PendingSlice.Op.depart, zone: -arrival.zone)
   }
 
   /// Routes all pending rows inside a transaction. Returns false if there are too many, if some writes were not
@@ -385,39 +348,28 @@ extension Session {
     guard try catalog.zones().isRouted else { return hasWriter }
     var router = try Router(self)
     try router.routeSlice()
-    return try !hasUnrouted() && !hasForbidden() && (hasWriter || !hasPending(zone))
+    return try !pending.hasUnrouted() && !hasForbidden() && (hasWriter || !hasPending(zone))
   }
 
   /// Returns whether a pending write has moved the row of one of the records to another zone: it is leaving this zone,
   /// or is not flushed yet. Such a row doesn't show the merged values of any zone.
   func isElsewhere(_ refs: Set<RecordRef>, than zone: Int64) throws -> Bool {
-    let statement = try sql.statement("SELECT tbl, key, zone FROM mesh_pending WHERE zone <> ? AND key IS NOT NULL")
-    statement.bind(zone, at: 1)
-    defer { statement.reset() }
-    while try statement.step() {
-      guard let table = catalog.table(statement.integer(0)) else { continue }
-      let ref = RecordRef(table: table.id, key: table.form.canonical(statement.value(1)))
-      guard refs.contains(ref) else { continue }
-      if try statement.integer(2) == -zone || occupant(ref, besides: zone) == nil { return true }
+    var isElsewhere = false
+    try pending.forEachRouted(elsewhereThan: zone) { row in
+      guard let table = catalog.table(row.table) else { return true }
+      let ref = RecordRef(table: table.id, key: table.form.canonical(row.key))
+      isElsewhere = try refs.contains(ref) && (row.zone == -zone || occupant(ref, besides: zone) == nil)
+      return !isElsewhere
     }
-    return false
+    return isElsewhere
   }
-
-  /// Returns whether rows must be flushed before moved records leave their old zones.
-  func hasArrivals() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_pending WHERE zone > 0 LIMIT 1") }
-
-  func hasUnrouted() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_pending WHERE zone IS NULL LIMIT 1") }
 
   /// Returns whether rows were written to zones that this device may not write.
   func hasForbidden() throws -> Bool {
     let zones = try catalog.zones()
     guard zones.isRouted, zones.entries.values.contains(where: { !$0.mayWrite }) else { return false }
-    return try sql.exists("\(Self.forbidden) LIMIT 1")
+    return try pending.hasForbidden()
   }
-
-  static let forbidden = """
-    SELECT id, tbl, key, zone, op FROM mesh_pending WHERE zone IN (\(ZoneBook.unwritable))
-    """
 }
 
 // MARK: - Whose turn it is
@@ -432,42 +384,41 @@ extension Store {
 
   /// Returns the next thing to do. Rows of a zone without a writer wait, and don't block others.
   func turn(_ writers: [ZoneID: ChangeSetWriter]) throws -> Turn {
-    try read { session in
-      let zones = try session.catalog.zones()
+    try read { transaction in
+      let zones = try transaction.catalog.zones()
       guard zones.isRouted else { return writers.values.first.map(Turn.writer) ?? .nothing }
       // An open unit is finished first.
       let open = zones.entries.values.sorted { $0.id < $1.id }.map(\.zone).first { zone in
-        (try? ZoneRow.read(zone, session.sql))?.map { $0.flushPart > 0 } ?? false
+        (try? transaction.zoneRows.read(zone))?.map { $0.flushPart > 0 } ?? false
       }
       if let open { return writers[open].map(Turn.writer) ?? .nothing }
-      if try session.hasUnrouted() || session.hasForbidden() { return .routing }
-      let writable = zones.entries.values.filter { writers[$0.zone] != nil }.map { "\($0.id)" }.joined(separator: ", ")
-      let next = try session.sql.integer(
-        "SELECT zone FROM mesh_pending WHERE zone IN (\(writable)) ORDER BY id LIMIT 1")
+      if try transaction.pending.hasUnrouted() || transaction.hasForbidden() { return .routing }
+      let next = try transaction.pending.firstZone(
+        of: zones.entries.values.filter { writers[$0.zone] != nil }.map(\.id))
       if let next, let writer = zones.entries[next].flatMap({ writers[$0.zone] }) { return .writer(writer) }
-      return try session.hasPending() && !session.hasArrivals() ? .routing : .nothing
+      return try transaction.hasPending() && !transaction.pending.hasRouted() ? .routing : .nothing
     }
   }
 
   /// Makes one step. It routes rows to their zones. When that is done, it makes moved records leave their old zones.
   func route(now: Int64) throws -> FlushProgress {
-    try write(isDurable: false) { session in
-      if try session.hasUnrouted() {
-        var router = try Router(session)
+    try write(isDurable: false) { transaction in
+      if try transaction.pending.hasUnrouted() {
+        var router = try Router(transaction)
         try router.routeSlice()
-      } else if try !session.hasArrivals() {
-        try session.sql.run("UPDATE mesh_pending SET zone = -zone WHERE zone < 0")
+      } else if try !transaction.pending.hasRouted() {
+        try transaction.pending.beginDepartures()
       }
-      return FlushProgress(head: nil, records: 0, hasMore: try session.hasPending())
+      return FlushProgress(head: nil, records: 0, hasMore: try transaction.hasPending())
     }
   }
 
   /// Returns the shares of this account whose root was deleted, once their deletes are in change sets. Until then,
   /// records that are left would come back as private ones.
   func deletedRoots() throws -> [ZoneID] {
-    try read { session in
-      try session.catalog.zones().entries.values.filter {
-        try $0.isRootGone && ($0.role != .owned || !session.hasPending($0.id))
+    try read { transaction in
+      try transaction.catalog.zones().entries.values.filter {
+        try $0.isRootGone && ($0.role != .owned || !transaction.hasPending($0.id))
       }.map(\.zone).sorted()
     }
   }

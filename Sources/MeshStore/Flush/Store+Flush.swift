@@ -3,7 +3,7 @@ public import MeshCore
 
 extension Store {
   public func pendingCount() throws -> Int {
-    try read { Int(try $0.sql.integer("SELECT count(*) FROM mesh_pending") ?? 0) }
+    try read { try $0.pending.count() }
   }
 
   public func flush(_ writers: [ZoneID: ChangeSetWriter], now: Int64) throws -> FlushProgress {
@@ -40,27 +40,27 @@ extension Store {
   ///   - matches: The rows of the records that the transaction concerns. If all pending rows are too many, only these
   ///     are flushed. The writes of one transaction of a program may then become two units.
   func flushWithin(
-    _ session: Session, about zone: ZoneID, _ writers: [ZoneID: ChangeSetWriter], now: Int64,
+    _ transaction: Transaction, about zone: ZoneID, _ writers: [ZoneID: ChangeSetWriter], now: Int64,
     or matches: PendingMatches?
   ) throws -> [ZoneID: ChangeSetHead]? {
-    let row = try ZoneRow.obtain(zone, session.sql)
-    guard try session.routeWithin(row.id, hasWriter: writers[zone] != nil) else { return nil }
+    let row = try transaction.zoneRows.obtain(zone)
+    guard try transaction.routeWithin(row.id, hasWriter: writers[zone] != nil) else { return nil }
     var heads: [ZoneID: ChangeSetHead] = [:]
     let hasher = AssetHasher(budget: StoreLimits.hashedUnderLock)
     for writer in writers.values.sorted(by: { $0.zone < $1.zone }) {
-      let zone = try ZoneRow.obtain(writer.zone, session.sql)
+      let zone = try transaction.zoneRows.obtain(writer.zone)
       guard zone.runLast == 0, zone.flushPart == 0 else { return nil }
       let draft: Draft?
       do {
-        draft = try Draft(session, writer, now, [:], hasher)
+        draft = try Draft(transaction, writer, now, [:], hasher)
       } catch is AssetHasher.TooMuch {
         return nil
       } catch is NeedsRun {
         guard var matches else { return nil }
-        try matches.lookOn(session)
+        try matches.lookOn(transaction)
         do {
-          draft = try Draft(session, writer, now, [:], hasher, .matches(matches))
-          session.reached(.matchesFlushedInMerge)
+          draft = try Draft(transaction, writer, now, [:], hasher, .matches(matches))
+          transaction.reached(.matchesFlushedInMerge)
         } catch is NeedsRun {
           return nil
         } catch is AssetHasher.TooMuch {
@@ -69,7 +69,7 @@ extension Store {
       }
       guard let draft else { continue }
       guard draft.plan.cascades.isEmpty, draft.plan.longValues.isEmpty else { return nil }
-      heads[writer.zone] = try Flusher(store: self, writer: writer, now: now).commit(draft, session).head
+      heads[writer.zone] = try Flusher(store: self, writer: writer, now: now).commit(draft, transaction).head
     }
     return heads
   }
@@ -97,10 +97,10 @@ private struct Flusher {
     do {
       return try flushPart()
     } catch is NeedsRun {
-      try store.write(isDurable: false) { session in
-        var zone = try ZoneRow.obtain(writer.zone, session.sql)
-        try session.run.begin(&zone, filter: session.pendingFilter(zone.id))
-        try zone.save(session.sql)
+      try store.write(isDurable: false) { transaction in
+        var zone = try transaction.zoneRows.obtain(writer.zone)
+        try transaction.run.begin(&zone, filter: transaction.pendingFilter(zone.id))
+        try transaction.zoneRows.save(zone)
       }
       return nil
     } catch is AssetHasher.TooMuch {
@@ -123,15 +123,15 @@ private struct Flusher {
     }
     do {
       let isDurable = draft.endsBatch
-      return try store.write(isDurable: isDurable) { session in
-        let isCurrent = try draft.isCurrent(session)
+      return try store.write(isDurable: isDurable) { transaction in
+        let isCurrent = try draft.isCurrent(transaction)
         hasher.budget = StoreLimits.hashedUnderLock
         defer { hasher.budget = nil }
-        guard let draft = isCurrent ? draft : try Draft(session, writer, now, sent, hasher) else { return nil }
+        guard let draft = isCurrent ? draft : try Draft(transaction, writer, now, sent, hasher) else { return nil }
         guard draft.plan.cascades.isEmpty, draft.plan.longValues.isEmpty, isDurable || !draft.endsBatch else {
           return nil
         }
-        return try commit(draft, session)
+        return try commit(draft, transaction)
       }
     } catch let taken as TakenBack {
       refused[taken.ref] = taken.message
@@ -141,11 +141,11 @@ private struct Flusher {
 
   private func prepare() throws -> Draft? {
     do {
-      return try store.read { session in
-        if let zone = try ZoneRow.read(writer.zone, session.sql) {
-          try session.run.sort(zone, filter: session.pendingFilter(zone.id))
+      return try store.read { transaction in
+        if let zone = try transaction.zoneRows.read(writer.zone) {
+          try transaction.run.sort(zone, filter: transaction.pendingFilter(zone.id))
         }
-        return try Draft(session, writer, now, sent, hasher)
+        return try Draft(transaction, writer, now, sent, hasher)
       }
     } catch is NeedsWriteLock {
       return try store.write { try Draft($0, writer, now, sent, hasher) }
@@ -158,12 +158,12 @@ private struct Flusher {
   /// are deleted as a program would delete them. Capture notes them, and their own children follow later.
   private func cascade(_ cascades: [FlushPlan.Cascade]) throws {
     store.reached(.childrenDeleted)
-    try store.write { session in
+    try store.write { transaction in
       var lastWrites: [Int64: Int64] = [:]
       for cascade in cascades {
-        guard let child = session.catalog.table(cascade.reference.child) else { continue }
-        for key in try cascade.keys(session, limit: Choices.slice, &lastWrites) {
-          try session.deleteNoting(child, key, now: now)
+        guard let child = transaction.catalog.table(cascade.reference.child) else { continue }
+        for key in try cascade.keys(transaction, limit: Choices.slice, &lastWrites) {
+          try transaction.deleteNoting(child, key, now: now)
         }
       }
     }
@@ -180,19 +180,19 @@ private struct Flusher {
     }
     store.reached(.valueSentInPieces)
     try makeRoom(parts: UInt64(bytes.count / Limits.piece) + 2)
-    let ordinal = try store.write { session in
-      var row = try ZoneRow.obtain(writer.zone, session.sql)
+    let ordinal = try store.write { transaction in
+      var row = try transaction.zoneRows.obtain(writer.zone)
       row.flushValues += 1
-      try row.save(session.sql)
+      try transaction.zoneRows.save(row)
       return row.flushValues - 1
     }
     for offset in stride(from: 0, to: bytes.count, by: Limits.piece) {
       let piece = LongValuePiece(
         ordinal: ordinal, offset: UInt64(offset), bytes: Array(bytes[offset..<min(offset + Limits.piece, bytes.count)]))
-      try store.write { session in
-        var part = try NextPart(session, writer, now)
-        try part.append(.piece(piece), isFinal: false, session, writer)
-        try part.zone.save(session.sql)
+      try store.write { transaction in
+        var part = try NextPart(transaction, writer, now)
+        try part.append(.piece(piece), isFinal: false, transaction, writer)
+        try transaction.zoneRows.save(part.zone)
       }
     }
     sent[value] = ordinal
@@ -200,36 +200,36 @@ private struct Flusher {
 
   /// Ends a unit that is nearly full. A value's pieces and the part that refers to it have to be in one unit.
   private mutating func makeRoom(parts: UInt64) throws {
-    let isFull = try store.read { session in
-      (try ZoneRow.read(writer.zone, session.sql)?.flushPart ?? 0) + parts > StoreLimits.unitParts
+    let isFull = try store.read { transaction in
+      (try transaction.zoneRows.read(writer.zone)?.flushPart ?? 0) + parts > StoreLimits.unitParts
     }
     guard isFull else { return }
     sent = [:]
-    try store.write { session in
-      var part = try NextPart(session, writer, now)
-      try part.append(.changes([]), isFinal: true, session, writer)
-      try part.zone.save(session.sql)
+    try store.write { transaction in
+      var part = try NextPart(transaction, writer, now)
+      try part.append(.changes([]), isFinal: true, transaction, writer)
+      try transaction.zoneRows.save(part.zone)
     }
   }
 
   // MARK: The slice
 
-  fileprivate func commit(_ draft: Draft, _ session: Session) throws -> FlushProgress {
+  fileprivate func commit(_ draft: Draft, _ transaction: Transaction) throws -> FlushProgress {
     let plan = draft.plan
     var part = draft.part
-    let records = ZoneRecords(session, zone: part.zone)
+    let records = ZoneRecords(transaction, zone: part.zone)
     let isAll =
       switch plan.source {
-      case .log: try session.hasOnly(part.zone.id)
-      case .run: try plan.isWhole && part.zone.runLast == plan.lastID && session.hasOnly(part.zone.id)
+      case .log: try transaction.hasOnly(part.zone.id)
+      case .run: try plan.isWhole && part.zone.runLast == plan.lastID && transaction.hasOnly(part.zone.id)
       case .matches: false
       }
     let materialiser = try Materialiser(records, isAll ? .flushedAll : .flushedPart, refused: refused)
     materialiser.flushing = plan
     // All records are written first, because the tables' contents depend on the whole slice.
-    let hasNotes = try session.sql.exists("SELECT 1 FROM mesh_held WHERE reason IN (\(Store.shownReasons)) LIMIT 1")
+    let hasNotes = try transaction.held.hasShown()
     if hasNotes { for ref in plan.gone { try materialiser.stopWaiting(ref) } }
-    for manifest in plan.manifests { _ = try session.remember(manifest) }
+    for manifest in plan.manifests { _ = try transaction.remember(manifest) }
     for lost in plan.losses { try records.noteConflict(lost.ref, lost.loss, now: now) }
     for change in plan.changes {
       let old = change.old
@@ -240,7 +240,7 @@ private struct Flusher {
       try records.save(change.ref, change.record, replacing: old)
       try noteUnseen(change, part.head.author, records)
     }
-    try session.applying {
+    try transaction.applying {
       for change in plan.changes { try present(change, materialiser) }
       for placed in plan.placed {
         let changed = placed.old?.isShown == true ? Set(placed.state.cells.keys) : nil
@@ -261,22 +261,22 @@ private struct Flusher {
     part.zone.clock = part.clock
     if isAll {
       // The log is empty now, and its ids start at 1 again.
-      if try session.catalog.zones().isRouted { try session.sql.run("UPDATE mesh_zone SET ahead = 0") }
+      if try transaction.catalog.zones().isRouted { try transaction.zoneRows.endAhead() }
       part.zone.ahead = 0
     } else if !plan.changes.isEmpty || !plan.placed.isEmpty || !plan.arrivals.isEmpty {
       part.zone.ahead = max(part.zone.ahead, plan.lastID)
     }
-    try consume(plan, &part.zone, session)
-    for id in plan.continued { try session.sql.run("DELETE FROM mesh_conflict WHERE id = ?", [.integer(id)]) }
-    let lost = plan.arrivals.isEmpty ? [] : try session.recordsWithLostParts()
+    try consume(plan, &part.zone, transaction)
+    for id in plan.continued { try transaction.conflicts.remove(id) }
+    let lost = plan.arrivals.isEmpty ? [] : try transaction.recordsWithLostParts()
     for arrival in plan.arrivals {
-      try session.follow(arrival)
-      if lost.contains(arrival.ref) { try session.continueLateParts(arrival.ref) }
+      try transaction.follow(arrival)
+      if lost.contains(arrival.ref) { try transaction.continueLateParts(arrival.ref) }
     }
-    if let changeSet = draft.changeSet { try part.record(changeSet, isSynced: draft.endsBatch, session) }
-    try part.zone.save(session.sql)
+    if let changeSet = draft.changeSet { try part.record(changeSet, isSynced: draft.endsBatch, transaction) }
+    try transaction.zoneRows.save(part.zone)
     let leavesToShow = !isAll && (materialiser.hasPostponed || plan.changes.contains(where: \.hidesColumns))
-    if leavesToShow { try session.requestShow() }
+    if leavesToShow { try transaction.work.requestShow() }
     var progress = FlushProgress(
       zone: writer.zone,
       head: draft.changeSet.map { ChangeSetHead(number: $0.header.number, id: $0.id, time: $0.header.time) },
@@ -341,24 +341,23 @@ private struct Flusher {
 }
 
 extension Flusher {
-  private func consume(_ plan: FlushPlan, _ zone: inout ZoneRow, _ session: Session) throws {
-    let filter = Value.integer(try session.pendingFilter(zone.id))
-    let done = "DELETE FROM mesh_pending WHERE id <= ?1 AND (?2 = 0 OR zone = ?2)"
+  private func consume(_ plan: FlushPlan, _ zone: inout ZoneRow, _ transaction: Transaction) throws {
+    let (pending, filter) = (transaction.pending, try transaction.pendingFilter(zone.id))
     switch plan.source {
     case .log:
-      try session.sql.run(done, [.integer(plan.lastID), filter])
+      try pending.remove(through: plan.lastID, filter)
     case .run where plan.isWhole:
-      try session.sql.run(done, [.integer(zone.runLast), filter])
-      try session.run.end(&zone)
+      try pending.remove(through: zone.runLast, filter)
+      try transaction.run.end(&zone)
     case .run:
       zone.runRows += Int64(plan.consumed)
     case .matches(let matches):
-      for id in matches.ids { try session.sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(id)]) }
+      try pending.remove(matches.ids)
     }
   }
 }
 
-extension Session {
+extension Transaction {
   /// Deletes a row as a program would. If an app's trigger refuses that, the row is deleted without triggers, because
   /// its parent is gone.
   fileprivate func deleteNoting(_ table: TableForm, _ key: Value, now: Int64) throws {
@@ -369,9 +368,7 @@ extension Session {
     }
     guard try sql.exists(table.selectKey, [key]) else { return }
     try sql.withoutTriggers { try sql.run(table.delete, [key]) }
-    try sql.run(
-      "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall) VALUES (?, 0, ?, \(PendingSlice.Op.delete), 0, 0, ?)",
-      [.integer(table.id), key, .integer(now)])
+    try pending.note(RecordRef(table: table.id, key: key), PendingSlice.Op.delete, wall: now)
   }
 }
 
@@ -387,15 +384,15 @@ private struct Draft {
 
   /// Returns nil if nothing is pending and no unit is open.
   init?(
-    _ session: Session, _ writer: ChangeSetWriter, _ now: Int64, _ sent: [Value: UInt64], _ hasher: AssetHasher,
+    _ transaction: Transaction, _ writer: ChangeSetWriter, _ now: Int64, _ sent: [Value: UInt64], _ hasher: AssetHasher,
     _ source: PendingSlice.Source? = nil
   ) throws {
-    var part = try NextPart(session, writer, now)
-    let filter = try session.pendingFilter(part.zone.id)
-    guard try session.hasPending(filter) || part.zone.flushPart > 0 else { return nil }
-    guard try session.isInStep() else { throw OutOfStep() }
+    var part = try NextPart(transaction, writer, now)
+    let filter = try transaction.pendingFilter(part.zone.id)
+    guard try transaction.hasPending(filter) || part.zone.flushPart > 0 else { return nil }
+    guard try transaction.isInStep() else { throw OutOfStep() }
     var planner = FlushPlanner(
-      ZoneRecords(session, zone: part.zone),
+      ZoneRecords(transaction, zone: part.zone),
       source ?? (part.zone.runLast > 0 ? .run(after: part.zone.runRows) : .log),
       filter: filter, writer: writer, author: part.head.author, now: now, base: part.zone.flushClock, room: part.room,
       sent: sent, hasher: hasher)
@@ -418,9 +415,9 @@ private struct Draft {
   }
 
   /// Returns whether the pending log and the schema are those from which the plan was made.
-  func isCurrent(_ session: Session) throws -> Bool {
-    try session.catalog.schemaVersion == plan.schemaVersion
-      && (session.sql.integer("SELECT max(id) FROM mesh_pending") ?? 0) == plan.lastID
+  func isCurrent(_ transaction: Transaction) throws -> Bool {
+    try transaction.catalog.schemaVersion == plan.schemaVersion
+      && transaction.pending.last() == plan.lastID
   }
 }
 
@@ -435,31 +432,29 @@ struct NextPart {
   /// The state that the author had merged at its last change set.
   private var before: CausalContext
 
-  init(_ session: Session, _ writer: ChangeSetWriter, _ now: Int64) throws {
-    if let known = try ZoneRow.read(writer.zone, session.sql) {
+  init(_ transaction: Transaction, _ writer: ChangeSetWriter, _ now: Int64) throws {
+    if let known = try transaction.zoneRows.read(writer.zone) {
       zone = known
     } else {
-      guard session.catalog.isWritable else { throw NeedsWriteLock() }
-      zone = try ZoneRow.obtain(writer.zone, session.sql)
+      guard transaction.catalog.isWritable else { throw NeedsWriteLock() }
+      zone = try transaction.zoneRows.obtain(writer.zone)
     }
     if zone.flushPart == 0 {
       // Rows that are not a run are one part.
-      let rows = try session.sql.integer(
-        "SELECT count(*) FROM mesh_pending WHERE id <= ?1 AND (?2 = 0 OR zone = ?2)",
-        [.integer(zone.runLast), .integer(session.pendingFilter(zone.id))])
-      zone.flushPlanned = UInt64(max(0, Int(rows ?? 0) - 1) / Choices.slice + 1)
+      let rows = try transaction.pending.count(through: zone.runLast, transaction.pendingFilter(zone.id))
+      zone.flushPlanned = UInt64(max(0, rows - 1) / Choices.slice + 1)
       zone.flushClock = zone.clock.last
     }
-    let author = try session.catalog.authorNumber(writer.author)
-    head = try session.catalog.heads.of(author, zone.id)
+    let author = try transaction.catalog.authorNumber(writer.author)
+    head = try transaction.catalog.heads.of(author, zone.id)
     clock = zone.clock
     self.now = now
     var context = CausalContext()
-    for other in try session.catalog.heads.all(zone.id) where other.author != author && other.merged > 0 {
-      context[try session.catalog.author(other.author)] = .init(number: other.merged, time: other.mergedTime)
+    for other in try transaction.catalog.heads.all(zone.id) where other.author != author && other.merged > 0 {
+      context[try transaction.catalog.author(other.author)] = .init(number: other.merged, time: other.mergedTime)
     }
     self.context = context
-    before = try session.catalog.heads.context(of: author, zone.id)
+    before = try transaction.catalog.heads.context(of: author, zone.id)
   }
 
   private var difference: CausalContext { context.difference(from: before) }
@@ -490,19 +485,19 @@ struct NextPart {
 
   @discardableResult
   mutating func append(
-    _ content: ChangeSetBody.Content, isFinal: Bool, _ session: Session, _ writer: ChangeSetWriter
+    _ content: ChangeSetBody.Content, isFinal: Bool, _ transaction: Transaction, _ writer: ChangeSetWriter
   ) throws -> ChangeSet {
     let changeSet = try make(content, isFinal: isFinal, writer)
     zone.clock = clock
-    try record(changeSet, isSynced: true, session)
+    try record(changeSet, isSynced: true, transaction)
     return changeSet
   }
 
   /// Writes the log row and the author's tip, and counts the part.
-  mutating func record(_ changeSet: ChangeSet, isSynced: Bool, _ session: Session) throws {
-    try LogRow.insert(session.sql, zone: zone.id, author: head.author, changeSet)
+  mutating func record(_ changeSet: ChangeSet, isSynced: Bool, _ transaction: Transaction) throws {
+    try transaction.log.insert(changeSet, of: head.author, in: zone.id)
     head.advance(to: changeSet)
-    try LogRow.place(session.sql, &zone, author: head.author, numbers: head.stored...head.stored)
+    try transaction.log.place(head.stored...head.stored, of: head.author, in: &zone)
     head.applied = head.stored
     if changeSet.header.part.isFinal {
       head.merged = head.stored
@@ -516,6 +511,6 @@ struct NextPart {
       if isSynced { zone.flushSynced = zone.flushPart }
     }
     before = context
-    try session.catalog.heads.save(head, context: context, zone.id)
+    try transaction.catalog.heads.save(head, context: context, zone.id)
   }
 }

@@ -167,7 +167,7 @@ final class WALKeeper {
     waits = 0
     do {
       try checkpointer.run("BEGIN IMMEDIATE")
-      try checkpointer.run("INSERT OR REPLACE INTO mesh_guard (id, resets) VALUES (1, ?)", [.count(resets)])
+      try StateTable.writeGuard(checkpointer, resets: resets)
       try checkpointer.run("COMMIT")
       return true
     } catch {

@@ -1,6 +1,6 @@
 import MeshCore
 
-/// One row of `mesh_head`: the numbers up to which an author's change sets are stored and merged.
+/// The numbers up to which an author's change sets are stored and merged.
 struct AuthorHead {
   let author: Int64
   var stored: UInt64 = 0

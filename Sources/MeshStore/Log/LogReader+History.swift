@@ -32,7 +32,7 @@ extension LogReader {
 
   /// Visits all states. A state is only created when it is requested.
   private func forEachState(_ visit: (RecordRef, () throws -> State) throws -> Void) throws {
-    for head in try session.catalog.heads.all(zone) where head.merged > 0 {
+    for head in try transaction.catalog.heads.all(zone) where head.merged > 0 {
       for number in 1...head.merged {
         let long = try longValues(head.author, number)
         try forEachRow(head.author, number) { ref, change, columns, _ in

@@ -2,7 +2,7 @@ import MeshCore
 
 /// Reads change sets of one zone's log again that were merged before, decrypted and decoded.
 struct LogReader {
-  let session: Session
+  let transaction: Transaction
   /// The `mesh_zone.id`.
   let zone: Int64
   let reader: ChangeSetReader
@@ -12,7 +12,7 @@ struct LogReader {
   ///
   /// - Throws: `MissingKey` if the epoch's key is not here.
   func body(_ author: Int64, _ number: UInt64) throws -> ChangeSetBody? {
-    guard let bytes = try LogRow.bytes(session.sql, zone: zone, author: author, number: number) else { return nil }
+    guard let bytes = try transaction.log.bytes(number, of: author, in: zone) else { return nil }
     let changeSet = try ChangeSet(bytes, with: reader.cryptography)
     let epoch = changeSet.header.epoch
     guard let key = reader.keys[epoch] else { throw MissingKey(epoch: epoch) }
@@ -30,8 +30,8 @@ struct LogReader {
     var index = 0
     for table in tables {
       defer { index += table.rows.count }
-      guard let id = session.catalog.knownTable(table.table) else { continue }
-      let columns = try table.columns.compactMap { try session.catalog.knownColumn($0, of: id) }
+      guard let id = transaction.catalog.knownTable(table.table) else { continue }
+      let columns = try table.columns.compactMap { try transaction.catalog.knownColumn($0, of: id) }
       guard columns.count == table.columns.count else { continue }
       for (offset, row) in table.rows.enumerated() {
         try visit(RecordRef(table: id, key: row.key), row, columns, index + offset)
@@ -41,11 +41,8 @@ struct LogReader {
 
   /// Returns the long values that a change set refers to.
   func longValues(_ author: Int64, _ number: UInt64) throws -> LongValues {
-    let end = try session.sql.integer(
-      "SELECT max(number) FROM mesh_log WHERE zone = ? AND author = ? AND number < ? AND final = 1",
-      [.integer(zone), .integer(author), .bits(number)])
-    return LongValues(
-      session: session, zone: zone, author: author, reader: reader,
-      numbers: UInt64(bitPattern: end ?? 0) + 1..<number)
+    LongValues(
+      transaction: transaction, zone: zone, author: author, reader: reader,
+      numbers: try transaction.log.unitEnd(below: number, of: author, in: zone) + 1..<number)
   }
 }

@@ -10,9 +10,9 @@ struct WaitingQuota {
   private var all: Int64 = 0
   private let accounts: Accounts
 
-  init(_ session: Session, _ accounts: Accounts) throws {
+  init(_ transaction: Transaction, _ accounts: Accounts) throws {
     self.accounts = accounts
-    for (device, bytes) in try session.catalog.heads.waiting() {
+    for (device, bytes) in try transaction.catalog.heads.waiting() {
       owners[Self.owner(device, accounts), default: 0] += bytes
       all += bytes
     }

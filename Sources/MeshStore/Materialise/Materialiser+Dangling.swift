@@ -9,21 +9,15 @@ extension Materialiser {
   func mayDangle(_ ref: RecordRef, _ parent: RecordRef) throws -> Bool {
     guard try reason(parent) != .parentElsewhere else { return false }
     if let flushing, flushing.rekeyed.contains(parent) || written.contains(ref) {
-      if flushing.rekeyed.contains(parent) { session.reached(.keyRenamed) }
+      if flushing.rekeyed.contains(parent) { transaction.reached(.keyRenamed) }
       return true
     }
     if dangling[ref]?.contains(parent) == true { return true }
-    guard try hasDangling.get() else { return false }
-    return try session.sql.exists(
-      """
-      SELECT 1 FROM mesh_held h JOIN mesh_wait w ON w.tbl = h.tbl AND w.key = h.key AND w.zone = h.zone
-      WHERE h.tbl = ?1 AND h.key = ?2 AND h.zone = ?3 AND h.reason = \(HeldReason.shownHereOnly.rawValue)
-        AND w.parent_tbl = ?4 AND w.parent_key = ?5
-      """, [.integer(ref.table), ref.key, .integer(records.zone.id), .integer(parent.table), parent.key])
+    return try hasDangling.get() && transaction.held.danglingParents(of: ref, in: records.zone.id).contains(parent)
   }
 
   func keepDangling(_ ref: RecordRef, _ parent: RecordRef) throws {
-    session.reached(.rowShownHereOnly)
+    transaction.reached(.rowShownHereOnly)
     try wait(ref, for: parent)
     try note(ref, .shownHereOnly, "written here while foreign keys were off")
     hasDangling = .success(true)
@@ -33,13 +27,7 @@ extension Materialiser {
   /// `settle` determines whether the references still dangle.
   func rememberDangling(_ ref: RecordRef) throws {
     guard try hasDangling.get() else { return }
-    let parents = try session.sql.all(
-      """
-      SELECT w.parent_tbl, w.parent_key FROM mesh_held h
-      JOIN mesh_wait w ON w.tbl = h.tbl AND w.key = h.key AND w.zone = h.zone
-      WHERE h.tbl = ? AND h.key = ? AND h.zone = ? AND h.reason = \(HeldReason.shownHereOnly.rawValue)
-      """, [.integer(ref.table), ref.key, .integer(records.zone.id)]
-    ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
+    let parents = try transaction.held.danglingParents(of: ref, in: records.zone.id)
     if !parents.isEmpty { dangling[ref, default: []].formUnion(parents) }
   }
 }

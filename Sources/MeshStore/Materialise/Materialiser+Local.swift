@@ -30,7 +30,7 @@ extension Materialiser {
   private func unstamped(_ table: TableForm, _ record: StoredRecord) throws -> [Int] {
     let layout = record.stamps.layout
     if uncovered[layout] == nil {
-      let covered = Set(try session.catalog.layout(layout))
+      let covered = Set(try transaction.catalog.layout(layout))
       uncovered[layout] = table.columns.indices.filter {
         $0 != table.keyColumn && !covered.contains(table.columns[$0].id)
       }
@@ -73,14 +73,14 @@ extension Materialiser {
   private func lose(
     _ value: Value, _ ref: RecordRef, _ column: Int64, _ table: TableForm, to winner: Stamp?
   ) throws {
-    guard let device = session.device, lost[ref, default: []].insert(column).inserted else { return }
+    guard let device = transaction.device, lost[ref, default: []].insert(column).inserted else { return }
     var value = value
     if value.isUnread, let size = value.asset?.size, let index = table.indexes[column],
-      let manifest = try session.manifest(
+      let manifest = try transaction.manifest(
         of: Cell(table: table, key: ref.key, index: index), size: size,
-        key: AssetManifest.key(of: records.zone.zone, session.cryptography))
+        key: AssetManifest.key(of: records.zone.zone, transaction.cryptography))
     {
-      value = .asset(try session.remember(manifest))
+      value = .asset(try transaction.remember(manifest))
     }
     let author = Author(device: device, instance: records.zone.instance ?? InstanceID(0))
     try records.noteConflict(

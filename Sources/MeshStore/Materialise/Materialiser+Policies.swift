@@ -1,7 +1,7 @@
 import MeshCore
 
 /// Computes what rows show in columns that have parts.
-extension Session {
+extension Transaction {
   /// Returns the values that the row shows in place of the columns' own, by column.
   func folded(_ table: TableForm, _ state: ZoneRecords.State) throws -> [Int64: Value] {
     var folds: [Int64: ColumnFold] = [:]

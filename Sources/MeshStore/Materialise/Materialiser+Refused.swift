@@ -120,12 +120,7 @@ extension Materialiser {
   }
 
   /// Returns SQLite's message about the record.
-  func message(_ ref: RecordRef) throws -> String? {
-    try sql.first(
-      "SELECT message FROM mesh_held WHERE tbl = ? AND key = ? AND zone = ?",
-      [.integer(ref.table), ref.key, .integer(records.zone.id)]
-    ) { $0.text(0) }
-  }
+  func message(_ ref: RecordRef) throws -> String? { try transaction.held.note(of: ref, in: records.zone.id)?.message }
 
-  private var sql: Connection { session.sql }
+  private var sql: Connection { transaction.sql }
 }

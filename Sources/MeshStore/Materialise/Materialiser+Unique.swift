@@ -9,7 +9,7 @@ extension Materialiser {
   /// or if nobody can tell which they are. The record is then held, and waits for them to change.
   func makeWay(_ ref: RecordRef, _ table: TableForm, _ values: [Int64: Value], _ message: String) throws -> Bool {
     let rivals = try rivals(ref, table, values)
-    let places = try rivals.map { rival in try session.occupant(rival).flatMap { try materialiser(ofZone: $0) } }
+    let places = try rivals.map { rival in try transaction.occupant(rival).flatMap { try materialiser(ofZone: $0) } }
     guard !rivals.isEmpty, try zip(rivals, places).allSatisfy({ try comes(ref, before: $0, of: $1) }),
       try !refers(ref, values, to: rivals)
     else {
@@ -28,7 +28,7 @@ extension Materialiser {
   private func comes(_ ref: RecordRef, before rival: RecordRef, of place: Materialiser?) throws -> Bool {
     guard let place else { return false }
     let (own, other) = (records.zone.id, place.records.zone.id)
-    return own == other ? ref.key < rival.key : try session.catalog.zones().precedes(own, other)
+    return own == other ? ref.key < rival.key : try transaction.catalog.zones().precedes(own, other)
   }
 
   /// Returns whether the record refers to a rival, directly or through others. It can't be shown instead of a record
@@ -45,10 +45,12 @@ extension Materialiser {
 
   /// Returns the parents without which the record is not shown.
   private func parents(_ ref: RecordRef, _ values: [Int64: Value]) -> [RecordRef] {
-    guard let table = session.catalog.table(ref.table) else { return [] }
+    guard let table = transaction.catalog.table(ref.table) else { return [] }
     return table.references.compactMap { reference in
       let value = values[table.columns[reference.column].id] ?? table.defaultValue(reference.column)
-      guard !reference.isReset, value != .null, let parent = session.catalog.table(reference.parent) else { return nil }
+      guard !reference.isReset, value != .null, let parent = transaction.catalog.table(reference.parent) else {
+        return nil
+      }
       return RecordRef(table: parent.id, key: parent.parentKey(value))
     }
   }
@@ -66,7 +68,7 @@ extension Materialiser {
       // The value of an expression is not known here, and NULL is equal to nothing.
       guard !wanted.contains(.null) else { continue }
       let terms = zip(index.columns, index.collations).map { "\(($0 ?? "").quotedName) = ? COLLATE \($1.quotedName)" }
-      let keys = try session.sql.all(
+      let keys = try transaction.sql.all(
         "SELECT \(table.keyName.quotedName) FROM main.\(table.schema.name.quotedName) WHERE "
           + terms.joined(separator: " AND "), wanted
       ) { RecordRef(table: table.id, key: table.form.canonical($0.value(0))) }

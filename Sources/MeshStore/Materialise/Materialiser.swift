@@ -35,9 +35,7 @@ final class Materialiser {
   /// References that are valid on no other device, of records that don't wait for their parents at the moment.
   var dangling: [RecordRef: Set<RecordRef>] = [:]
   /// Whether rows are shown here that other devices hold.
-  lazy var hasDangling = Result {
-    try sql.exists("SELECT 1 FROM mesh_held WHERE reason = \(HeldReason.shownHereOnly.rawValue) LIMIT 1")
-  }
+  lazy var hasDangling = Result { try transaction.held.has(.shownHereOnly) }
   /// The records that programs wrote and that are flushed now.
   lazy var written = flushing?.written ?? []
   /// The indexes of the columns that a list of columns lacks, by the list.
@@ -67,8 +65,8 @@ final class Materialiser {
   /// Whether notes in the log explain differences between records and tables.
   private var isPartial: Bool { progress == .flushedPart || progress == .besidePending }
 
-  var session: Session { records.session }
-  private var sql: Connection { records.session.sql }
+  var transaction: Transaction { records.transaction }
+  private var sql: Connection { records.transaction.sql }
 
   /// - Parameter others: The materialisers of the other zones, or nil for the zone that the access concerns.
   init(
@@ -78,10 +76,10 @@ final class Materialiser {
     self.records = records
     self.progress = progress
     self.refused = refused
-    hasWaiters = try records.session.sql.exists("SELECT 1 FROM mesh_wait LIMIT 1")
-    scope = try ShareScope(records.zone.id, records.session.catalog)
+    hasWaiters = try records.transaction.held.hasWaiters()
+    scope = try ShareScope(records.zone.id, records.transaction.catalog)
     sharedOthers = others
-    if try others == nil && records.session.catalog.zones().isRouted { ownOthers = Materialisers(self) }
+    if try others == nil && records.transaction.catalog.zones().isRouted { ownOthers = Materialisers(self) }
   }
 
   // MARK: Candidates
@@ -103,7 +101,7 @@ final class Materialiser {
       // notes it again.
       if try hasDangling.get() || old.held != nil || !old.extra.isEmpty { try stopWaiting(ref) }
     }
-    guard let table = session.catalog.table(ref.table) else {
+    guard let table = transaction.catalog.table(ref.table) else {
       record.held = state.isAlive ? .unknownTable : nil
       record.extra = state.isAlive ? values : [:]
       record.keepBase(of: old)
@@ -114,7 +112,7 @@ final class Materialiser {
     let writes = stays && state.isAlive ? changed.map { $0.union(old?.extra.keys ?? [:].keys) } : nil
     let local = try takeLocal(ref, table, old, in: writes, to: state)
     guard state.isAlive else {
-      if let old, old.isShown { try session.keepOverwritten(old.shown, ref) }
+      if let old, old.isShown { try transaction.keepOverwritten(old.shown, ref) }
       try records.save(ref, record, replacing: old)
       if try old?.isShown ?? !isOthers(ref) { try vacate(ref, table) }
       return try leave(ref, table)
@@ -133,7 +131,7 @@ final class Materialiser {
       return try refuse(ref, table, record, values, message, replacing: old)
     }
     var isFree = true
-    if let others, let rival = try session.occupant(ref, besides: records.zone.id) {
+    if let others, let rival = try transaction.occupant(ref, besides: records.zone.id) {
       guard try others.mayTake(ref, from: rival, self) else {
         record.held = .slotTaken
         record.extra = try aside(values, ref, table, old, record)
@@ -144,14 +142,14 @@ final class Materialiser {
     let before = old?.isShown ?? false ? old : nil
     var assets = try assets(ref, table, values, old: before, updates: changed != nil && stays)
     if let column = assets.required { return try lack(column, ref, table, record, values, replacing: old) }
-    let folded = try session.folded(table, state)
+    let folded = try transaction.folded(table, state)
     let written = values.filter { !assets.untouched.contains($0.key) && assets.missing[$0.key] == nil }
       .merging(local) { merged, _ in merged }.merging(folded) { $1 }.merging(chosen) { $1 }
     if let before {
       let replaced = before.shown.filter { column, value in
         value.asset != nil && assets.shown[column] != value && written[column] != nil
       }
-      try session.keepOverwritten(replaced, ref)
+      try transaction.keepOverwritten(replaced, ref)
     }
     do {
       // A row that is rewritten must still exist if the table refuses the new version.
@@ -177,25 +175,34 @@ final class Materialiser {
       }
       return try refuse(ref, table, record, values, error.reason, replacing: old)
     }
-    record.extra = unseen(table, values).merging(assets.missing.mapValues(Value.asset)) { $1 }
-    record.shown = assets.shown
-    // The row still shows this value under a new name, because no flush has noticed the renaming yet.
-    for (column, value) in before?.shown ?? [:] where value.asset == nil && record.shown[column] == nil {
-      guard let successor = table.successors[column], values[successor] == nil, folded[successor] == nil else {
-        continue
-      }
-      record.shown[column] = value
-    }
-    for (column, value) in folded {
-      record.extra[column] = values[column] ?? table.indexes[column].map(table.defaultValue)
-      record.shown[column] = value
-    }
+    (record.extra, record.shown) = shown(table, values, folded, assets, before: before)
     if !chosen.isEmpty { try hide(values, behind: chosen, ref, table, &record, old) }
-    if old?.held != nil { session.reached(.hiddenRowShown) }
-    if !assets.patched.isEmpty { session.reached(.assetPatched) }
+    if old?.held != nil { transaction.reached(.hiddenRowShown) }
+    if !assets.patched.isEmpty { transaction.reached(.assetPatched) }
     try records.save(ref, record, replacing: old)
     if !table.references.isEmpty { unchecked.append(ref) }
     if stays { try release(ref, table) } else { try appear(ref) }
+  }
+
+  /// Returns the merged values that a written row doesn't show, and the other values that it shows.
+  private func shown(
+    _ table: TableForm, _ values: [Int64: Value], _ folded: [Int64: Value], _ assets: Assets, before: StoredRecord?
+  ) -> (extra: [Int64: Value], shown: [Int64: Value]) {
+    var (extra, shown) = (
+      unseen(table, values).merging(assets.missing.mapValues(Value.asset)) { $1 }, assets.shown
+    )
+    // The row still shows this value under a new name, because no flush has noticed the renaming yet.
+    for (column, value) in before?.shown ?? [:] where value.asset == nil && shown[column] == nil {
+      guard let successor = table.successors[column], values[successor] == nil, folded[successor] == nil else {
+        continue
+      }
+      shown[column] = value
+    }
+    for (column, value) in folded {
+      extra[column] = values[column] ?? table.indexes[column].map(table.defaultValue)
+      shown[column] = value
+    }
+    return (extra, shown)
   }
 
   static let sameKey = "give the table the same key on every machine"
@@ -247,7 +254,7 @@ final class Materialiser {
     tries[ref, default: 0] += 1
     // The record's flush shows it.
     if isPartial, !overwriting, try isPending(ref) { return }
-    if isPartial, !overwriting, let table = session.catalog.table(ref.table),
+    if isPartial, !overwriting, let table = transaction.catalog.table(ref.table),
       try (records.hasRow(table, ref.key) && !isOthers(ref)) != record.isShown
     {
       return
@@ -262,11 +269,9 @@ final class Materialiser {
   /// - Parameter isFree: True if the row is gone or has changed. Then only the records that it blocked may be shown.
   func appear(_ ref: RecordRef, isFree: Bool = false) throws {
     guard hasWaiters || others != nil else { return }
-    let waiting = try sql.all(isFree ? Self.rivals : Self.waiting, [.integer(ref.table), ref.key]) {
-      (RecordRef(table: $0.integer(0), key: $0.value(1)), $0.integer(2))
-    }
+    let waiting = try transaction.held.waiters(for: ref, onlyRivals: isFree)
     // The lower keys come first, because they would displace the others.
-    appearing += waiting.reversed().map { ($0.0, zone: $0.1, most: isFree ? .max : Self.mostTries) }
+    appearing += waiting.reversed().map { ($0.ref, zone: $0.zone, most: isFree ? .max : Self.mostTries) }
     guard !isAppearing else { return }
     isAppearing = true
     defer { (isAppearing, appearing) = (false, []) }
@@ -275,13 +280,6 @@ final class Materialiser {
 
   /// Rows that refer to each other in a circle and can't exist together would otherwise take turns forever.
   private static let mostTries = 20
-
-  private static let waiting = "SELECT tbl, key, zone FROM mesh_wait WHERE parent_tbl = ? AND parent_key = ?"
-  private static let rivals = """
-    SELECT w.tbl, w.key, w.zone FROM mesh_wait w JOIN mesh_record r ON r.tbl = w.tbl AND r.key = w.key AND r.zone = w.zone
-    WHERE w.parent_tbl = ? AND w.parent_key = ? AND r.held = \(HeldReason.constraint.rawValue)
-    ORDER BY w.tbl, w.key, w.zone
-    """
 
   /// Returns the materialiser of a zone, or nil if this file has never met the zone.
   func materialiser(ofZone zone: Int64) throws -> Materialiser? {
@@ -292,14 +290,14 @@ final class Materialiser {
   func leave(_ ref: RecordRef, _ table: TableForm) throws {
     try release(ref, table)
     for reference in table.referrers {
-      guard let child = session.catalog.table(reference.child) else { continue }
+      guard let child = transaction.catalog.table(reference.child) else { continue }
       let keys = try sql.all(child.keysReferring(reference.column), [ref.key]) { $0.value(0) }
       let children = keys.map { RecordRef(table: child.id, key: child.form.canonical($0)) }
       guard others != nil else {
         unchecked += children
         continue
       }
-      for child in children { try session.occupant(child).flatMap(materialiser(ofZone:))?.check(child) }
+      for child in children { try transaction.occupant(child).flatMap(materialiser(ofZone:))?.check(child) }
     }
   }
 
@@ -327,7 +325,7 @@ final class Materialiser {
   }
 
   private func settle(_ ref: RecordRef) throws {
-    guard let table = session.catalog.table(ref.table), let record = try records.load(ref), record.isShown,
+    guard let table = transaction.catalog.table(ref.table), let record = try records.load(ref), record.isShown,
       let row = try records.row(table, ref.key)
     else { return }
     let home = others == nil ? nil : scope == nil ? table.parent : scope?.anchor(of: table)
@@ -337,7 +335,7 @@ final class Materialiser {
       let column = table.columns[reference.column].id
       // If the table refuses the merged reference, the one in the row counts.
       let value = record.shown[column] != nil ? row[reference.column] : record.extra[column] ?? row[reference.column]
-      guard value != .null, let parent = session.catalog.table(reference.parent) else { continue }
+      guard value != .null, let parent = transaction.catalog.table(reference.parent) else { continue }
       let parentRef = RecordRef(table: parent.id, key: parent.parentKey(value))
       if try isPresent(parentRef, parent, value, for: home == reference ? ref : nil) {
         if reference.isReset, record.extra[column] != nil, row[reference.column] != value { restored.insert(column) }
@@ -369,15 +367,10 @@ final class Materialiser {
   /// The records with pending notes by programs, which may be moving to another zone. Computed on first use.
   private lazy var pending = Result {
     Set(
-      try sql.all(Self.written, [.integer(records.zone.id)]) { row in
-        session.catalog.table(row.integer(0)).map { RecordRef(table: $0.id, key: $0.form.canonical(row.value(1))) }
-      }.compactMap { $0 })
+      try transaction.pending.written(besidesLooks: records.zone.id).compactMap { ref in
+        transaction.catalog.table(ref.table).map { RecordRef(table: $0.id, key: $0.form.canonical(ref.key)) }
+      })
   }
-
-  private static let written = """
-    SELECT DISTINCT tbl, key FROM mesh_pending
-    WHERE key IS NOT NULL AND op <> \(PendingSlice.Op.look) AND (op <> \(PendingSlice.Op.depart) OR abs(zone) = ?)
-    """
 
   /// Returns whether the parent is present.
   ///
@@ -393,7 +386,7 @@ final class Materialiser {
       return record.held == nil && (hasRow || isPartial)
     }
     // A row that is not flushed yet belongs to no zone. Its flush determines whether it belongs to this one.
-    guard try hasRow && isPartial && session.occupant(ref) == nil else { return false }
+    guard try hasRow && isPartial && transaction.occupant(ref) == nil else { return false }
     try wait(child, for: ref)
     return true
   }
@@ -401,8 +394,8 @@ final class Materialiser {
   /// Returns the parent that the reference's default names, if it is not here. The row can't be shown with the default
   /// then.
   private func lostDefault(_ reference: Reference, _ ref: RecordRef, _ home: Reference?) throws -> RecordRef? {
-    guard reference.action == .setDefault, let table = session.catalog.table(ref.table),
-      let parent = session.catalog.table(reference.parent)
+    guard reference.action == .setDefault, let table = transaction.catalog.table(ref.table),
+      let parent = transaction.catalog.table(reference.parent)
     else { return nil }
     let value = table.defaultValue(reference.column)
     if value == .null { return nil }
@@ -413,7 +406,7 @@ final class Materialiser {
   }
 
   func reason(_ parent: RecordRef) throws -> HeldReason {
-    if others != nil, try session.isElsewhere(parent, besides: records.zone) { return .parentElsewhere }
+    if others != nil, try transaction.isElsewhere(parent, besides: records.zone) { return .parentElsewhere }
     let record = try records.load(parent)
     return record != nil && record?.isAlive == false ? .parentDeleted : .missingParent
   }
@@ -430,8 +423,8 @@ final class Materialiser {
     try vacate(ref, table)
     try leave(ref, table)
     // A record that the moving device had not seen follows its parent.
-    if reason == .parentElsewhere, try session.catalog.zones().privateZone == records.zone.id {
-      try session.look(at: ref)
+    if reason == .parentElsewhere, try transaction.catalog.zones().privateZone == records.zone.id {
+      try transaction.look(at: ref)
     }
   }
 
@@ -495,36 +488,24 @@ final class Materialiser {
   }
 
   func note(_ ref: RecordRef, _ reason: HeldReason, _ message: String) throws {
-    try sql.run(
-      """
-      INSERT INTO mesh_held (tbl, key, zone, reason, message, since) VALUES (?, ?, ?, ?, ?, \(CaptureTriggers.wall))
-      ON CONFLICT DO UPDATE SET since = iif(reason = excluded.reason, since, excluded.since),
-        reason = excluded.reason, message = excluded.message
-      """,
-      [.integer(ref.table), ref.key, .integer(records.zone.id), .integer(reason.rawValue), .text(message)])
+    try transaction.held.note(ref, in: records.zone.id, reason, message)
   }
 
   func wait(_ ref: RecordRef, for parent: RecordRef) throws {
     hasWaiters = true
-    try sql.run(
-      "INSERT OR IGNORE INTO mesh_wait (parent_tbl, parent_key, tbl, key, zone) VALUES (?, ?, ?, ?, ?)",
-      [.integer(parent.table), parent.key, .integer(ref.table), ref.key, .integer(records.zone.id)])
+    try transaction.held.wait(ref, in: records.zone.id, for: parent)
   }
 
   func stopWaiting(_ ref: RecordRef) throws {
     try rememberDangling(ref)
-    let place: [Value] = [.integer(ref.table), ref.key, .integer(records.zone.id)]
-    try sql.run("DELETE FROM mesh_wait WHERE tbl = ? AND key = ? AND zone = ?", place)
-    try sql.run("DELETE FROM mesh_held WHERE tbl = ? AND key = ? AND zone = ?", place)
+    try transaction.held.remove(ref, in: records.zone.id)
   }
 }
 
-extension Session {
+extension Transaction {
   /// Returns whether a record is alive in another zone.
   func isElsewhere(_ ref: RecordRef, besides zone: ZoneRow) throws -> Bool {
-    try sql.exists(
-      "SELECT 1 FROM mesh_record WHERE tbl = ? AND key = ? AND zone <> ? AND generation & 1",
-      [.integer(ref.table), ref.key, .integer(zone.id)])
+    try recordRows.exists(ref, .alive, besides: zone.id)
   }
 }
 
@@ -533,7 +514,7 @@ extension Session {
 extension Materialiser {
   func insert(_ table: TableForm, _ key: Value, _ values: [Int64: Value]) throws {
     let chosen = table.columns.indices.filter { values[table.columns[$0].id] != nil }
-    let statement = try session.sql.statement(table.upsert(chosen))
+    let statement = try transaction.sql.statement(table.upsert(chosen))
     // If the key has a column of its own, its value is the key's spelling.
     statement.bind(table.keyColumn.flatMap { values[table.columns[$0].id] } ?? key, at: 1)
     for (place, index) in chosen.filter({ $0 != table.keyColumn }).enumerated() {
@@ -549,7 +530,7 @@ extension Materialiser {
       changed.contains(table.columns[$0].id) && values[table.columns[$0].id] != nil
     }
     guard !chosen.isEmpty else { return }
-    let statement = try session.sql.statement(table.update(chosen))
+    let statement = try transaction.sql.statement(table.update(chosen))
     for (place, index) in chosen.enumerated() {
       try bind(values[table.columns[index].id] ?? .null, statement, at: place + 1, table, index)
     }

@@ -14,9 +14,9 @@ final class Materialisers {
   func of(_ zone: Int64) throws -> Materialiser? {
     if zone == first.records.zone.id { return first }
     if let known = rest[zone] { return known }
-    guard let row = try ZoneRow.read(id: zone, first.session.sql) else { return nil }
+    guard let row = try first.transaction.zoneRows.read(id: zone) else { return nil }
     let made = try Materialiser(
-      ZoneRecords(first.session, zone: row), first.progress, refused: first.refused, others: self)
+      ZoneRecords(first.transaction, zone: row), first.progress, refused: first.refused, others: self)
     made.flushing = first.flushing
     rest[zone] = made
     return made
@@ -38,7 +38,7 @@ final class Materialisers {
 
   /// Frees the row for a record that comes before the one that shows it. Returns false if it doesn't come before.
   func mayTake(_ ref: RecordRef, from rival: Int64, _ claimant: Materialiser) throws -> Bool {
-    guard try first.session.catalog.zones().precedes(claimant.records.zone.id, rival) else { return false }
+    guard try first.transaction.catalog.zones().precedes(claimant.records.zone.id, rival) else { return false }
     try of(rival)?.giveUp(ref, isOver: false)
     return true
   }
@@ -47,19 +47,15 @@ final class Materialisers {
   ///
   /// - Parameter zone: A zone to leave out, because its record moves away.
   func heir(_ ref: RecordRef, besides zone: Int64 = 0) throws -> Materialiser? {
-    let zones = try first.session.catalog.zones()
-    let waiting = try first.session.sql.all(
-      "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND held = ? AND generation & 1",
-      [.integer(ref.table), ref.key, .integer(HeldReason.slotTaken.rawValue)]
-    ) { $0.integer(0) }
-    return try waiting.filter { $0 != zone }.min { zones.precedes($0, $1) }.flatMap(of)
+    let zones = try first.transaction.catalog.zones()
+    return try first.transaction.recordRows.zones(of: ref, .rival, besides: zone).min(by: zones.precedes).flatMap(of)
   }
 }
 
 extension Materialiser {
   /// Returns whether another zone's record shows the row.
   func isOthers(_ ref: RecordRef) throws -> Bool {
-    try others != nil && session.occupant(ref, besides: records.zone.id) != nil
+    try others != nil && transaction.occupant(ref, besides: records.zone.id) != nil
   }
 
   /// Keeps the record's values, and leaves its row to another zone's record, which overwrites it.
@@ -68,7 +64,7 @@ extension Materialiser {
   func yield(_ ref: RecordRef, isOver: Bool) throws {
     guard let record = try records.load(ref), record.isShown else { return }
     var held = record
-    if !isOver, let table = session.catalog.table(ref.table) {
+    if !isOver, let table = transaction.catalog.table(ref.table) {
       held.extra = try displaced(ref, record, table)
     } else {
       held.extra = try records.values(ref, record)
@@ -83,7 +79,7 @@ extension Materialiser {
   /// Yields the row, and withdraws the records that belong to it.
   func giveUp(_ ref: RecordRef, isOver: Bool) throws {
     try yield(ref, isOver: isOver)
-    if let table = session.catalog.table(ref.table) { try leave(ref, table) }
+    if let table = transaction.catalog.table(ref.table) { try leave(ref, table) }
   }
 
   /// Handles a row for which the zone no longer has a record to show. The next zone's record takes it, or the row is
@@ -116,8 +112,8 @@ extension Materialiser {
     try left?.yield(ref, isOver: true)
     let old = try records.load(ref)
     // The former zone may have kept the row from a zone that comes before this one.
-    if let first = try others?.heir(ref, besides: zone), let table = session.catalog.table(ref.table),
-      try session.catalog.zones().precedes(first.records.zone.id, records.zone.id)
+    if let first = try others?.heir(ref, besides: zone), let table = transaction.catalog.table(ref.table),
+      try transaction.catalog.zones().precedes(first.records.zone.id, records.zone.id)
     {
       try stopWaiting(ref)
       var record = try records.pack(ref, state, previous: old)
@@ -126,7 +122,7 @@ extension Materialiser {
       try records.save(ref, record, replacing: old)
       return try first.takeOver(ref, table)
     }
-    guard let table = session.catalog.table(ref.table), old?.isAlive != true,
+    guard let table = transaction.catalog.table(ref.table), old?.isAlive != true,
       let shown = try shows(table, ref.key, state.cells.mapValues(\.value), as: source)
     else { return try place(ref, state, replacing: old, changed: nil) }
     var record = try records.pack(ref, state, previous: old)
@@ -143,7 +139,7 @@ extension Materialiser {
 
   /// Takes over a row that a program wrote in this zone. Another zone's record that had it keeps its values.
   func claim(_ ref: RecordRef) throws {
-    guard let others, let rival = try session.occupant(ref, besides: records.zone.id) else { return }
+    guard let others, let rival = try transaction.occupant(ref, besides: records.zone.id) else { return }
     try others.of(rival)?.giveUp(ref, isOver: true)
   }
 
@@ -179,7 +175,7 @@ extension Materialiser {
   }
 
   private func isThere(_ asset: Asset, _ value: Value, _ cell: Cell) throws -> Bool {
-    guard value == .asset(.unread(asset.size)), let manifest = try session.manifest(asset.id) else { return false }
-    return try session.holds(manifest, cell)
+    guard value == .asset(.unread(asset.size)), let manifest = try transaction.manifest(asset.id) else { return false }
+    return try transaction.holds(manifest, cell)
   }
 }

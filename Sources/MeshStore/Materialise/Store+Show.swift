@@ -5,14 +5,14 @@ extension Store {
   ///
   /// - Parameter besidePending: True to do so even if rows are pending. Otherwise it requests a flush first.
   func showAgain(_ zone: ZoneID, besidePending: Bool, now: Int64) throws -> ApplyProgress? {
-    guard try read({ try $0.showCursor(zone) }) != nil else { return nil }
+    guard try read({ try $0.work.lastShown(zone) }) != nil else { return nil }
     do {
-      return try writeRefusing { session, refused in
+      return try writeRefusing { transaction, refused in
         // The notes of a run stay in the log until the run is done.
-        guard try session.isInStep(), try besidePending && !session.hasRun() || !session.hasPending() else {
+        guard try transaction.isInStep(), try besidePending && !transaction.hasRun() || !transaction.hasPending() else {
           return .flushFirst
         }
-        return try session.applying { try session.showSlice(zone, refused, believed) }
+        return try transaction.applying { try transaction.showSlice(zone, refused, believed) }
       }
     } catch let unnoticed as Unnoticed {
       try note(unnoticed, now: now)
@@ -21,25 +21,13 @@ extension Store {
   }
 }
 
-extension Session {
-  /// Returns the last record that was checked.
-  fileprivate func showCursor(_ zone: ZoneID) throws -> RecordRef? {
-    try sql.first(
-      "SELECT tbl, key FROM mesh_show WHERE zone = (SELECT id FROM mesh_zone WHERE zone = ?)", [.blob(zone.bytes)]
-    ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
-  }
-
+extension Transaction {
   fileprivate func showSlice(
     _ zone: ZoneID, _ refused: [RecordRef: String], _ believed: Set<RecordRef>
   ) throws -> ApplyProgress? {
-    guard let last = try showCursor(zone) else { return nil }
-    let records = ZoneRecords(self, zone: try ZoneRow.obtain(zone, sql))
-    let refs = try sql.all(
-      """
-      SELECT tbl, key FROM mesh_record WHERE zone = ?1 AND extra IS NOT NULL AND (tbl > ?2 OR (tbl = ?2 AND key > ?3))
-      ORDER BY tbl, key LIMIT \(Choices.slice)
-      """, [.integer(records.zone.id), .integer(last.table), last.key]
-    ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
+    guard let last = try work.lastShown(zone) else { return nil }
+    let records = ZoneRecords(self, zone: try zoneRows.obtain(zone))
+    let refs = try recordRows.incomplete(records.zone.id, after: last)
     // Pending rows are shown by their own flush.
     let materialiser = try Materialiser(records, progress(), refused: refused)
     materialiser.believed = believed
@@ -51,13 +39,11 @@ extension Session {
     }
     try materialiser.settle()
     if let next = refs.last, refs.count == Choices.slice {
-      try sql.run(
-        "UPDATE mesh_show SET tbl = ?, key = ?, done = done + ? WHERE zone = ?",
-        [.integer(next.table), next.key, .integer(Int64(refs.count)), .integer(records.zone.id)])
+      try work.advanceShow(records.zone.id, to: next, by: refs.count)
     } else {
-      try sql.run("DELETE FROM mesh_show WHERE zone = ?", [.integer(records.zone.id)])
+      try work.endShow(records.zone.id)
     }
-    try records.zone.save(sql)
+    try zoneRows.save(records.zone)
     return .merged(records: refs.count, unitEnded: false)
   }
 }

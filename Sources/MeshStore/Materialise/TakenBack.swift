@@ -10,7 +10,8 @@ struct TakenBack: Error {
 extension Store {
   /// Runs `body` in one transaction. Starts it again for each record because of which an app's trigger rolls it back.
   /// Passes these records to `body`, with the trigger's messages.
-  func writeRefusing<T>(isDurable: Bool = true, _ body: (Session, _ refused: [RecordRef: String]) throws -> T) throws
+  func writeRefusing<T>(isDurable: Bool = true, _ body: (Transaction, _ refused: [RecordRef: String]) throws -> T)
+    throws
     -> T
   {
     var refused: [RecordRef: String] = [:]

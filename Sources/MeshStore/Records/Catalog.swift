@@ -6,7 +6,7 @@ import MeshCore
 /// The numbers of the tables, columns and layouts in the file. They are read again when the schema has changed.
 final class Catalog {
   private let sql: Connection
-  let heads: AuthorHeads
+  let heads: HeadTable
   private var tables: [Int64: TableForm] = [:]
   private var goneTables: [Int64: TableForm] = [:]
   private var tableNumbers: [FoldedName: Int64] = [:]
@@ -30,7 +30,7 @@ final class Catalog {
 
   init(_ sql: Connection) {
     self.sql = sql
-    heads = AuthorHeads(sql)
+    heads = HeadTable(sql)
   }
 
   private struct ColumnKey: Hashable {
@@ -48,6 +48,9 @@ final class Catalog {
     let table: Int64
     let column: Int64
   }
+
+  private var names: NameTable { NameTable(sql: sql) }
+  private var tableList: TableList { TableList(sql: sql) }
 
   /// Forgets everything. Call it after a rollback, which may have reverted new numbers, and when tables change.
   func forget() {
@@ -95,9 +98,7 @@ final class Catalog {
 
   func namedCount(_ zone: Int64, _ author: Int64) throws -> Int {
     if let known = namedCounts[NamingAuthor(zone: zone, author: author)] { return known }
-    return Int(
-      try sql.integer(
-        "SELECT count(*) FROM mesh_named WHERE zone = ? AND author = ?", [.integer(zone), .integer(author)]) ?? 0)
+    return try names.namedCount(author, in: zone)
   }
 
   func setNamedCount(_ count: Int, _ zone: Int64, _ author: Int64) {
@@ -111,7 +112,7 @@ final class Catalog {
 
   func zones() throws -> ZoneBook {
     if let book { return book }
-    let read = try ZoneBook.read(sql)
+    let read = try ZoneBook(ZoneTable(sql: sql).entries())
     book = read
     return read
   }
@@ -122,12 +123,7 @@ final class Catalog {
     guard version != schemaVersion else { return }
     forget()
     sql.forget()
-    for row in try sql.all(
-      "SELECT id, name, tracked OR layout IS NOT NULL FROM mesh_table", [],
-      {
-        (id: $0.integer(0), name: $0.text(1), wasHere: $0.integer(2) == 1)
-      })
-    {
+    for row in try tableList.all() {
       tableNumbers[row.name.folded] = row.id
       if !row.wasHere { goneTables[row.id] = TableForm(unknown: row.id, name: row.name) }
     }
@@ -146,11 +142,7 @@ final class Catalog {
         }
       }
     }
-    for (table, former) in try sql.all(
-      "SELECT id, origin FROM mesh_table WHERE origin IS NOT NULL", [], { ($0.integer(0), $0.integer(1)) })
-    {
-      formerTables[table] = former
-    }
+    for (table, former) in try tableList.origins() { formerTables[table] = former }
     connectReferences()
     schemaVersion = version
   }
@@ -168,12 +160,9 @@ final class Catalog {
       }
       visible.append(TableForm.Column(id: id, schema: column))
     }
-    let origins = try sql.all(
-      "SELECT id, origin FROM mesh_column WHERE tbl = ? AND origin IS NOT NULL", [.integer(table.id)]
-    ) { ($0.integer(0), $0.integer(1)) }
     return TableForm(
       id: table.id, schema: schema, key: key, form: form, columns: visible, isPrivate: table.isPrivate,
-      origins: Dictionary(origins, uniquingKeysWith: { first, _ in first }))
+      origins: try names.origins(of: table.id))
   }
 
   private func connectReferences() {
@@ -208,7 +197,7 @@ final class Catalog {
 
   func tableName(_ id: Int64) throws -> String {
     if let table = tables[id] { return table.schema.name }
-    return try sql.first("SELECT name FROM mesh_table WHERE id = ?", [.integer(id)]) { $0.text(0) } ?? ""
+    return try tableList.name(id) ?? ""
   }
 
   /// Returns the number of a table's name, or nil if it has none.
@@ -219,9 +208,7 @@ final class Catalog {
     let folded = name.folded
     if let known = tableNumbers[folded] { return known }
     try requireLock()
-    try sql.run(
-      "INSERT INTO mesh_table (name, tracked, private, integer_keys) VALUES (?, 0, 0, 0)", [.text(name)])
-    let id = sql.lastInsertedID
+    let id = try tableList.insert(name)
     tableNumbers[folded] = id
     goneTables[id] = TableForm(unknown: id, name: name)
     return id
@@ -233,8 +220,7 @@ final class Catalog {
   func knownColumn(_ name: String, of table: Int64) throws -> Int64? {
     let key = ColumnKey(table: table, name: name.folded)
     if let known = columnNumbers[key] { return known }
-    let number = try sql.integer(
-      "SELECT id FROM mesh_column WHERE tbl = ? AND name = ?", [.integer(table), .text(name)])
+    let number = try names.column(name, of: table)
     columnNumbers[key] = number
     return number
   }
@@ -242,15 +228,14 @@ final class Catalog {
   func columnNumber(_ name: String, of table: Int64) throws -> Int64 {
     if let known = try knownColumn(name, of: table) { return known }
     try requireLock()
-    try sql.run("INSERT INTO mesh_column (tbl, name) VALUES (?, ?)", [.integer(table), .text(name)])
-    columnNumbers[ColumnKey(table: table, name: name.folded)] = sql.lastInsertedID
-    return sql.lastInsertedID
+    let number = try names.insertColumn(name, of: table)
+    columnNumbers[ColumnKey(table: table, name: name.folded)] = number
+    return number
   }
 
   func column(_ id: Int64) throws -> ColumnName {
     if let known = columns[id] { return known }
-    let name = try sql.first("SELECT name FROM mesh_column WHERE id = ?", [.integer(id)]) { $0.text(0) } ?? ""
-    let column = ColumnName(name)
+    let column = ColumnName(try names.name(id) ?? "")
     columns[id] = column
     return column
   }
@@ -317,8 +302,7 @@ final class Catalog {
 
   func layout(_ id: Int64) throws -> [Int64] {
     if let known = layouts[id] { return known }
-    let text = try sql.first("SELECT columns FROM mesh_layout WHERE id = ?", [.integer(id)]) { $0.text(0) } ?? "[]"
-    let list = text.dropFirst().dropLast().split(separator: ",").compactMap { Int64($0) }
+    let list = try names.layout(id)
     remember(list, as: id)
     return list
   }
@@ -327,13 +311,10 @@ final class Catalog {
   func layoutNumber(_ list: [Int64], of table: Int64) throws -> Int64 {
     // An empty list contains no column that identifies the table, and means the same for every table.
     if let known = layoutNumbers[list] { return known }
-    let text = Value.text("[" + list.map(String.init).joined(separator: ",") + "]")
-    var id = try sql.integer(
-      "SELECT id FROM mesh_layout WHERE tbl = ? AND columns = ?", [.integer(table), text])
+    var id = try names.layout(of: list, table)
     if id == nil {
       try requireLock()
-      try sql.run("INSERT INTO mesh_layout (tbl, key, columns) VALUES (?, 0, ?)", [.integer(table), text])
-      id = sql.lastInsertedID
+      id = try names.insertLayout(list, of: table)
     }
     if layoutNumbers.count >= Self.layoutsKept { layoutNumbers = [:] }
     layoutNumbers[list] = id
@@ -353,12 +334,7 @@ final class Catalog {
 
   func author(_ number: Int64) throws -> Author {
     if let known = authorsByNumber[number] { return known }
-    let author = try sql.first("SELECT device, instance FROM mesh_author WHERE id = ?", [.integer(number)]) { row in
-      DeviceID(row.bytes(0)).map { Author(device: $0, instance: InstanceID(row.bits(1))) }
-    }
-    guard let author, let author else {
-      throw StoreError(.statementFailed, "mesh_author lacks the author \(number); restore the file from a copy")
-    }
+    let author = try names.author(number)
     authorsByNumber[number] = author
     authorNumbers[author] = number
     return author
@@ -367,9 +343,7 @@ final class Catalog {
   /// Returns the number of an author, or nil if it has none yet.
   func knownAuthor(_ author: Author) throws -> Int64? {
     if let known = authorNumbers[author] { return known }
-    let number = try sql.integer(
-      "SELECT id FROM mesh_author WHERE device = ? AND instance = ?",
-      [.blob(author.device.bytes), .bits(author.instance.value)])
+    let number = try names.number(author)
     authorNumbers[author] = number
     return number
   }
@@ -377,11 +351,9 @@ final class Catalog {
   func authorNumber(_ author: Author) throws -> Int64 {
     if let known = try knownAuthor(author) { return known }
     try requireLock()
-    try sql.run(
-      "INSERT INTO mesh_author (device, instance) VALUES (?, ?)",
-      [.blob(author.device.bytes), .bits(author.instance.value)])
-    authorNumbers[author] = sql.lastInsertedID
-    return sql.lastInsertedID
+    let number = try names.insert(author)
+    authorNumbers[author] = number
+    return number
   }
 }
 

@@ -18,7 +18,7 @@ struct ImportPlaces {
 ///
 /// It is used inside one access, by one caller.
 final class LoggedValues {
-  private let session: Session
+  private let transaction: Transaction
   private let table: Int64
   private let keys: Set<Value>
   private let reader: (ZoneID) throws -> ChangeSetReader
@@ -49,10 +49,10 @@ final class LoggedValues {
 
   /// - Parameter keys: The canonical keys of the wanted records.
   init(
-    _ session: Session, table: Int64, keys: Set<Value>, _ places: ImportPlaces,
+    _ transaction: Transaction, table: Int64, keys: Set<Value>, _ places: ImportPlaces,
     _ reader: @escaping (ZoneID) throws -> ChangeSetReader
   ) {
-    (self.session, self.table, self.keys, self.places, self.reader) = (session, table, keys, places, reader)
+    (self.transaction, self.table, self.keys, self.places, self.reader) = (transaction, table, keys, places, reader)
   }
 
   /// Returns the merged values of the columns that have a stamp, or nil if the log doesn't contain all of them.
@@ -80,7 +80,7 @@ final class LoggedValues {
       return nil
     }
     if let value = try find() { return value }
-    let last = try session.catalog.heads.of(stamp.author, zone.id).applied
+    let last = try transaction.catalog.heads.of(stamp.author, zone.id).applied
     guard last > 0 else { return nil }
     if !stamp.time.isImport {
       let first = try number(of: stamp, zone.id, last)
@@ -109,10 +109,11 @@ final class LoggedValues {
     var (low, high) = (UInt64(1), last)
     while low < high {
       let middle = low + (high - low) / 2
-      let time = try session.sql.integer(
-        "SELECT time FROM mesh_log WHERE zone = ? AND author = ? AND number = ?",
-        [.integer(zone), .integer(stamp.author), .bits(middle)])
-      if UInt64(bitPattern: time ?? 0) < stamp.time.value { low = middle + 1 } else { high = middle }
+      if try transaction.log.time(middle, of: stamp.author, in: zone) < stamp.time {
+        low = middle + 1
+      } else {
+        high = middle
+      }
     }
     return low
   }
@@ -122,7 +123,7 @@ final class LoggedValues {
     let place = Place(zone: zone.id, author: author, number: number)
     guard read.count < Self.mostRead, read.insert(place).inserted else { return false }
     do {
-      let log = LogReader(session: session, zone: zone.id, reader: try reader(zone.zone))
+      let log = LogReader(transaction: transaction, zone: zone.id, reader: try reader(zone.zone))
       let long = try log.longValues(author, number)
       try log.forEachRow(author, number) { ref, change, columns, _ in
         guard ref.table == table, keys.contains(ref.key) else { return }

@@ -8,15 +8,13 @@ extension ZoneRecords {
   ///
   /// - Throws: `UnitReader.Malformed` if there are too many.
   func note(namesOf author: Int64, table: Int64, columns: [Int64]) throws {
-    let catalog = session.catalog
+    let catalog = transaction.catalog
     let new = ([0] + columns).filter { !catalog.hasNamed(zone.id, author, table, $0) }
     guard !new.isEmpty else { return }
     var count = try catalog.namedCount(zone.id, author)
     for column in new {
       if try !hasNamed(author, table, column) {
-        try session.sql.run(
-          "INSERT INTO mesh_named (zone, author, tbl, col) VALUES (?, ?, ?, ?)",
-          [.integer(zone.id), .integer(author), .integer(table), .integer(column)])
+        try transaction.names.noteNamed(author, in: zone.id, table, column)
         count += 1
       }
       catalog.noteNamed(zone.id, author, table, column)
@@ -29,35 +27,17 @@ extension ZoneRecords {
 
   /// Returns whether a change set of an author uses the name of a column.
   func hasNamed(_ author: Int64, _ table: Int64, _ column: Int64) throws -> Bool {
-    try session.sql.exists(
-      "SELECT 1 FROM mesh_named WHERE zone = ? AND author = ? AND tbl = ? AND col = ?",
-      [.integer(zone.id), .integer(author), .integer(table), .integer(column)])
+    try transaction.names.hasNamed(author, in: zone.id, table, column)
   }
 }
 
-extension Session {
+extension Transaction {
   /// Forgets the names of an author that has a cutoff. It writes nothing more here, or starts as if it had written
   /// nothing.
-  func forgetNames(of author: Int64, zone: Int64) throws {
-    try sql.run("DELETE FROM mesh_named WHERE zone = ? AND author = ?", [.integer(zone), .integer(author)])
-  }
+  func forgetNames(of author: Int64, zone: Int64) throws { try names.removeNamed(by: author, in: zone) }
 
-  /// Deletes tables that were never here, and for which nothing is kept any more.
+  /// Forgets tables that were never here, and for which nothing is kept any more.
   func forgetUnusedTables() throws {
-    let unused = """
-      SELECT id FROM mesh_table WHERE tracked = 0 AND layout IS NULL AND schema_row IS NULL
-        AND NOT EXISTS (SELECT 1 FROM mesh_record WHERE tbl = mesh_table.id)
-      """ + Self.users.map { " AND id NOT IN (SELECT tbl FROM \($0))" }.joined()
-    guard try sql.exists(unused + " LIMIT 1") else { return }
-    try sql.run("DELETE FROM mesh_column WHERE tbl IN (\(unused))")
-    try sql.run("DELETE FROM mesh_layout WHERE tbl IN (\(unused))")
-    try sql.run("DELETE FROM mesh_table WHERE id IN (\(unused))")
-    catalog.forget()
+    if try tableList.removeUnused() { catalog.forget() }
   }
-
-  /// The tables that refer to a table by its number, besides records. They are short lists, and each is read once.
-  private static let users = [
-    "mesh_pending", "mesh_conflict", "mesh_held", "mesh_wait", "mesh_import", "mesh_recall", "mesh_show",
-    "mesh_rewrite", "mesh_receipt", "mesh_asset_use", "mesh_named",
-  ]
 }

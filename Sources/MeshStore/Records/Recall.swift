@@ -5,7 +5,7 @@ import MeshCore
 ///
 /// Nothing can be flushed or merged before it is done, because the hash of a record covers these values.
 struct Recall {
-  let session: Session
+  let transaction: Transaction
   let records: ZoneRecords
   let log: LogReader
   /// The columns that the rows have shown throughout, or nil if the table was missing.
@@ -19,64 +19,51 @@ struct Recall {
   /// Reads what programs wrote since the last flush to the table that is next, if that matters.
   ///
   /// - Parameter notes: The notes that an earlier slice read for the same table.
-  static func readNotes(_ session: Session, _ notes: inout NotedColumns?) throws {
-    let next = try session.sql.first("SELECT tbl, unsure FROM mesh_recall ORDER BY tbl, zone LIMIT 1") {
-      (table: $0.integer(0), isUnsure: $0.integer(1) == 1)
-    }
-    guard let next, next.isUnsure, let table = session.catalog.table(next.table) else {
+  static func readNotes(_ transaction: Transaction, _ notes: inout NotedColumns?) throws {
+    guard let next = try transaction.work.nextRecalledTable(), next.isUnsure,
+      let table = transaction.catalog.table(next.table)
+    else {
       notes = nil
       return
     }
-    if notes?.table.id == table.id { try notes?.readOn(session) } else { notes = try NotedColumns(session, table) }
+    if notes?.table.id == table.id {
+      try notes?.readOn(transaction)
+    } else {
+      notes = try NotedColumns(transaction, table)
+    }
   }
 
   /// Processes the next part of the log, for the next table.
   static func slice(
-    _ session: Session, _ reader: (ZoneID) throws -> ChangeSetReader, _ notes: inout NotedColumns?
+    _ transaction: Transaction, _ reader: (ZoneID) throws -> ChangeSetReader, _ notes: inout NotedColumns?
   ) throws {
-    try readNotes(session, &notes)
-    let next = try session.sql.first(
-      """
-      SELECT mesh_zone.zone, mesh_recall.tbl, mesh_recall.author, mesh_recall.number, mesh_recall.kept FROM mesh_recall
-      JOIN mesh_zone ON mesh_zone.id = mesh_recall.zone ORDER BY mesh_recall.tbl, mesh_recall.zone LIMIT 1
-      """
-    ) { (ZoneID($0.bytes(0)), $0.integer(1), $0.integer(2), $0.bits(3), $0.integer(4)) }
-    guard let next, let zone = next.0 else { return }
-    let kept = next.4 == 0 ? nil : Set(try session.catalog.layout(next.4))
-    let records = ZoneRecords(session, zone: try ZoneRow.obtain(zone, session.sql))
-    let log = LogReader(session: session, zone: records.zone.id, reader: try reader(zone))
-    let isRenamed = try session.sql.exists(
-      "SELECT 1 FROM mesh_table WHERE id = ? AND successor IS NOT NULL", [.integer(next.1)])
+    try readNotes(transaction, &notes)
+    guard let next = try transaction.work.nextRecall() else { return }
+    let kept = next.kept == 0 ? nil : Set(try transaction.catalog.layout(next.kept))
+    let records = ZoneRecords(transaction, zone: try transaction.zoneRows.obtain(next.zone))
+    let log = LogReader(transaction: transaction, zone: records.zone.id, reader: try reader(next.zone))
     try Recall(
-      session: session, records: records, log: log, kept: kept, noted: notes,
-      gone: isRenamed ? .untracked : .unknownTable
-    ).walk(next.1, after: next.2, next.3)
+      transaction: transaction, records: records, log: log, kept: kept, noted: notes,
+      gone: transaction.tableList.hasSuccessor(next.table) ? .untracked : .unknownTable
+    ).walk(next.table, after: next.author, next.number)
   }
 
   private func walk(_ table: Int64, after author: Int64, _ number: UInt64) throws {
-    let place: [Value] = [.integer(records.zone.id), .integer(table)]
     var (author, number) = (author, number)
     var budget = Choices.slice
     while budget > 0 {
-      let next = try session.sql.first(
-        """
-        SELECT author, number FROM mesh_log WHERE zone = ?1 AND (author, number) > (?2, ?3) ORDER BY author, number LIMIT 1
-        """, [place[0], .integer(author), .bits(number)]
-      ) { ($0.integer(0), $0.bits(1)) }
-      guard let next else {
-        return try session.sql.run("DELETE FROM mesh_recall WHERE zone = ? AND tbl = ?", place)
+      guard let next = try transaction.log.next(after: author, number, in: records.zone.id) else {
+        return try transaction.work.endRecall(table, in: records.zone.id)
       }
       (author, number) = next
       budget -= 1 + (try recall(table, author, number))
     }
-    try session.sql.run(
-      "UPDATE mesh_recall SET author = ?3, number = ?4 WHERE zone = ?1 AND tbl = ?2",
-      place + [.integer(author), .bits(number)])
+    try transaction.work.advanceRecall(table, in: records.zone.id, to: author, number)
   }
 
   /// Reads back the values in one change set. Returns the number of the table's rows in it.
   private func recall(_ table: Int64, _ author: Int64, _ number: UInt64) throws -> Int {
-    let head = try session.catalog.heads.of(author, records.zone.id)
+    let head = try transaction.catalog.heads.of(author, records.zone.id)
     guard number <= head.applied + (head.appliedRows > 0 ? 1 : 0) else { return 0 }
     let long = try log.longValues(author, number)
     var rows = 0
@@ -84,7 +71,7 @@ struct Recall {
       guard ref.table == table else { return }
       rows += 1
       guard let old = try records.load(ref), old.generation == change.generation, old.isAlive else { return }
-      let form = session.catalog.table(table)
+      let form = transaction.catalog.table(table)
       let row = try form.flatMap { try records.row($0, ref.key) }
       let isHere = row != nil
       let stamps = Dictionary(

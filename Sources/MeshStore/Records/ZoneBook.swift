@@ -42,36 +42,6 @@ struct ZoneBook {
     privateZone = entries.first { $0.role == .privateZone }?.id
   }
 
-  static func read(_ sql: Connection) throws -> ZoneBook {
-    ZoneBook(
-      try sql.all(
-        "SELECT id, zone, role, root_table, root_key, root_gone, stopped, keep_copy, owner FROM mesh_zone WHERE role IS NOT NULL"
-      ) {
-        row in
-        ZoneID(row.bytes(1)).flatMap { zone in
-          ZoneStanding.Role(rawValue: row.integer(2)).map { role in
-            let root = row.isNull(3) ? nil : RecordName(table: row.text(3), key: row.value(4))
-            return Entry(
-              id: row.integer(0),
-              standing: ZoneStanding(
-                zone: zone, role: role, root: root, owner: row.isNull(8) ? nil : AccountID(row.bytes(8)),
-                isStopped: row.integer(6) == 1),
-              isRootGone: row.integer(5) == 1, keepsCopy: row.integer(7) == 1)
-          }
-        }
-      }.compactMap { $0 })
-  }
-
-  /// A query for the `mesh_zone.id` of the zones that take no writes.
-  static let unwritable =
-    "SELECT id FROM mesh_zone WHERE role IN (\(ZoneStanding.Role.readOnly.rawValue), \(ZoneStanding.Role.ended.rawValue))"
-
-  /// A query for the `mesh_zone.id` of the zones that this device may write.
-  static let writable = """
-    SELECT id FROM mesh_zone WHERE root_table IS NULL
-      OR role IN (\(ZoneStanding.Role.owned.rawValue), \(ZoneStanding.Role.readWrite.rawValue)) AND stopped = 0 AND root_gone = 0
-    """
-
   /// Whether the file contains records of several zones, so that each row's zone has to be determined.
   var isRouted: Bool { entries.count > 1 }
 

@@ -4,46 +4,28 @@ import MeshCore
 final class ZoneRecords {
   typealias State = RecordState<Int64>
 
-  let session: Session
+  let transaction: Transaction
   /// The counters of the zone. They are changed here, and the code that commits saves them.
   var zone: ZoneRow
   /// The cells of the records that were packed in this access.
   private(set) var packedCells = 0
   /// True if the digest has changed since `saveCounters`.
   private var hasCounted = false
-  private var sql: Connection { session.sql }
-  private var catalog: Catalog { session.catalog }
+  private var sql: Connection { transaction.sql }
+  private var catalog: Catalog { transaction.catalog }
 
-  init(_ session: Session, zone: ZoneRow) {
-    self.session = session
+  init(_ transaction: Transaction, zone: ZoneRow) {
+    self.transaction = transaction
     self.zone = zone
   }
 
   // MARK: Reading
 
-  /// Looked up once, because they run for every record.
-  private lazy var loading = Result { try sql.statement(Self.load) }
-  private lazy var saving = Result { try sql.statement("INSERT OR REPLACE \(Self.row)") }
-  private lazy var inserting = Result { try sql.statement("INSERT OR IGNORE \(Self.row)") }
+  private lazy var access = RecordAccess(sql, zone: zone.id)
 
   private var selecting: [Int64: Statement] = [:]
 
-  private static let load =
-    "SELECT generation, hash, stamps, extra, held FROM mesh_record WHERE tbl = ? AND key = ? AND zone = ?"
-
-  func load(_ ref: RecordRef) throws -> StoredRecord? {
-    let statement = try loading.get()
-    defer { statement.reset() }
-    statement.bind(ref.table, at: 1)
-    statement.bind(ref.key, at: 2)
-    statement.bind(zone.id, at: 3)
-    guard try statement.step() else { return nil }
-    var record = StoredRecord(
-      generation: statement.bits(0), hash: statement.optionalBytes(1).flatMap(RecordHash.init),
-      stamps: try RecordStamps(statement.bytes(2)), held: statement.optional(4).flatMap(HeldReason.init))
-    if let extra = statement.optionalBytes(3) { try ExtraValues.decode(extra, into: &record) }
-    return record
-  }
+  func load(_ ref: RecordRef) throws -> StoredRecord? { try access.load(ref) }
 
   /// Returns the table's row, in the order of its columns, without the bytes of long BLOBs. Returns nil if there is
   /// none.
@@ -139,7 +121,7 @@ final class ZoneRecords {
   /// Returns whether the zone has change sets of the author.
   func hasWritten(_ author: Author) throws -> Bool {
     guard let number = try catalog.knownAuthor(author) else { return false }
-    return try session.catalog.heads.find(number, zone.id) != nil
+    return try transaction.catalog.heads.find(number, zone.id) != nil
   }
 
   // MARK: Packing
@@ -170,17 +152,10 @@ final class ZoneRecords {
     var bytes = RecordBytes(
       table: try catalog.tableName(ref.table).folded.bytes, key: ref.key, generation: generation)
     for cell in named { bytes.add(cell.name, cell.stamp, cell.value) }
-    return RecordHash(bytes, session.cryptography)
+    return RecordHash(bytes, transaction.cryptography)
   }
 
   // MARK: Writing
-
-  /// Most records of an access have the same stamps as the one before.
-  private var packed: (stamps: RecordStamps, bytes: [UInt8])?
-
-  private static let row = """
-    INTO mesh_record (tbl, key, zone, generation, hash, stamps, extra, held) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-    """
 
   /// Writes the row, and updates the zone's digest and number of live records.
   func save(_ ref: RecordRef, _ record: StoredRecord, replacing old: StoredRecord?) throws {
@@ -191,7 +166,7 @@ final class ZoneRecords {
       if let since = old?.heldSince { freed[ref] = since }
       record.heldSince = nil
     }
-    try write(try saving.get(), ref, record)
+    try access.save(ref, record)
     try noteUses(ref, record.assetUses, replacing: old?.assetUses ?? [])
     if let hash = old?.hash { count(hash, leaving: true) }
     if let hash = record.hash { count(hash, leaving: false) }
@@ -206,30 +181,14 @@ final class ZoneRecords {
 
   /// Writes a record that may be unknown here. Returns false, and writes nothing, if it is already known.
   func insert(_ ref: RecordRef, _ record: StoredRecord) throws -> Bool {
-    try write(try inserting.get(), ref, record)
-    guard sql.changes == 1 else { return false }
+    guard try access.insert(ref, record) else { return false }
     if let hash = record.hash { count(hash, leaving: false) }
     return true
   }
 
-  private func write(_ statement: Statement, _ ref: RecordRef, _ record: StoredRecord) throws {
-    statement.bind(ref.table, at: 1)
-    statement.bind(ref.key, at: 2)
-    statement.bind(zone.id, at: 3)
-    statement.bind(Int64(bitPattern: record.generation), at: 4)
-    statement.bind(record.hash, at: 5)
-    if packed?.stamps != record.stamps { packed = (record.stamps, record.stamps.encoded) }
-    statement.bind(packed?.bytes, at: 6)
-    statement.bind(ExtraValues.encode(record), at: 7)
-    statement.bind(.optional(record.held?.rawValue), at: 8)
-    try statement.execute()
-  }
-
   /// Deletes all data of the record.
   func remove(_ ref: RecordRef, _ old: StoredRecord) throws {
-    try sql.run(
-      "DELETE FROM mesh_record WHERE tbl = ? AND key = ? AND zone = ?",
-      [.integer(ref.table), ref.key, .integer(zone.id)])
+    try access.remove(ref)
     try noteUses(ref, [], replacing: old.assetUses)
     if let hash = old.hash { count(hash, leaving: true) }
   }
@@ -239,19 +198,10 @@ final class ZoneRecords {
   ) throws {
     // A value under a column's former name continues under the new one. No row waits for its bytes, and nothing is kept
     // for them.
-    let former = session.catalog.table(ref.table)?.successors ?? [:]
+    let former = transaction.catalog.table(ref.table)?.successors ?? [:]
     let isFormer = { (use: StoredRecord.AssetUse) in !use.isShown && former[use.column] != nil }
     guard uses != old || !former.isEmpty && uses.contains(where: isFormer) else { return }
-    let place: [Value] = [.integer(ref.table), ref.key, .integer(zone.id)]
-    try sql.run("DELETE FROM mesh_asset_use WHERE tbl = ? AND key = ? AND zone = ?", place)
-    for use in uses {
-      try sql.run(
-        "INSERT INTO mesh_asset_use (tbl, key, zone, col, asset, shown, author) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        place + [
-          .integer(use.column), .blob(use.asset.bytes), .integer(isFormer(use) ? 2 : use.isShown ? 1 : 0),
-          .integer(use.author),
-        ])
-    }
+    try transaction.assets.replaceUses(of: ref, in: zone.id, uses, isFormer: isFormer)
   }
 
   /// Saves the digest and the number of live records, for a zone that is not the access's own.
@@ -260,15 +210,7 @@ final class ZoneRecords {
   func saveCounters(besidePending: Bool) throws {
     guard hasCounted else { return }
     hasCounted = false
-    try sql.run(
-      """
-      UPDATE mesh_zone SET digest_low = ?, digest_high = ?, live = ?,
-        ahead = max(ahead, iif(?, (SELECT coalesce(max(id), 0) FROM mesh_pending), 0)) WHERE id = ?
-      """,
-      [
-        .bits(zone.digestLow), .bits(zone.digestHigh), .integer(zone.live), .integer(besidePending ? 1 : 0),
-        .integer(zone.id),
-      ])
+    try transaction.zoneRows.saveDigest(zone, besidePending: besidePending)
   }
 
   private func count(_ hash: RecordHash, leaving: Bool) {

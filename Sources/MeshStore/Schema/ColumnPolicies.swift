@@ -2,8 +2,7 @@ import Foundation
 public import GRDB
 public import MeshCore
 
-/// The policies of a table's columns, by the columns' names. `mesh_policy` keeps them, and only this file reads and
-/// writes that table.
+/// The policies of a table's columns, by the columns' names.
 ///
 /// The policies that this account set are those of all zones. A policy that the owner of a share set is that of the
 /// owner's shares alone, unless this account has set one: nobody else decides what becomes of writes to a private row.
@@ -16,16 +15,9 @@ struct ColumnPolicies {
 
   /// Returns the policies of all tables, by the tables' names. A file of an earlier format has none.
   static func all(_ db: Database) throws -> [FoldedName: ColumnPolicies] {
-    guard try db.tableExists("mesh_policy") else { return [:] }
-    let rows = try Row.fetchAll(db, sql: "SELECT tbl, col, policy, account FROM mesh_policy")
-    return rows.reduce(into: [:]) { found, row in
-      let (table, column, number, bytes): (String, String, Int, Data) = (
-        row["tbl"], row["col"], row["policy"], row["account"]
-      )
-      guard let policy = UInt8(exactly: number).flatMap(ColumnPolicy.init(rawValue:)) else { return }
-      let account = AccountID(Array(bytes))
-      guard bytes.isEmpty || account != nil else { return }
-      found[table.folded, default: ColumnPolicies()].policies[account, default: [:]][column.folded] = policy
+    try PolicyTable.all(db).reduce(into: [:]) { found, entry in
+      found[entry.table.folded, default: ColumnPolicies()]
+        .policies[entry.account, default: [:]][entry.column.folded] = entry.policy
     }
   }
 
@@ -72,34 +64,15 @@ struct ColumnPolicies {
   }
 }
 
-extension ColumnPolicies {
-  /// Lets the policy of a column, or those of all columns, continue under a new name. Later settings under that name
-  /// stay.
-  ///
-  /// - Parameters:
-  ///   - former: The names of the table and the column, which is nil for all columns.
-  ///   - new: The new names.
-  static func follow(
-    _ db: Database, _ former: (table: String, column: String?), to new: (table: String, column: String?)
-  ) throws {
-    guard try db.tableExists("mesh_policy") else { return }
-    try db.execute(
-      sql: """
-        INSERT INTO mesh_policy (tbl, col, account, policy, time)
-        SELECT ?3, ifnull(?4, col), account, policy, time FROM mesh_policy WHERE tbl = ?1 AND col = ifnull(?2, col)
-        ON CONFLICT (tbl, col, account) DO UPDATE SET policy = excluded.policy, time = excluded.time
-        WHERE (excluded.time, excluded.policy) > (time, policy)
-        """, arguments: [former.table, former.column, new.table, new.column])
-  }
-}
-
 extension Store {
   /// Returns the columns of synchronized tables that have a policy other than last edit wins. A column has several if
   /// owners of shares set others.
   public func columnPolicies() throws -> [(table: String, column: String, policy: ColumnPolicy)] {
-    try read { session in
-      session.catalog.allTables.flatMap { table in
-        let policies = session.catalog.policyOwners(of: table).map { session.catalog.policies(of: table, in: $0) }
+    try read { transaction in
+      transaction.catalog.allTables.flatMap { table in
+        let policies = transaction.catalog.policyOwners(of: table).map {
+          transaction.catalog.policies(of: table, in: $0)
+        }
         return table.columns.flatMap { column in
           Set(policies.compactMap { $0[column.id] }).sorted { $0.rawValue < $1.rawValue }.map {
             (table: table.schema.name, column: column.name, policy: $0)
@@ -114,33 +87,24 @@ extension Store {
   /// - Parameter policies: For each table, its columns and their policies.
   /// - Throws: `StoreError` (`schemaRefused`) with every reason. Nothing is set then.
   public func setPolicies(_ policies: [String: [String: ColumnPolicy]], now: Int64) throws {
-    try write { session in
-      try session.check(policies)
+    try write { transaction in
+      try transaction.check(policies)
       var isChanged = false
       for (name, columns) in policies {
         for (column, policy) in columns {
           let setting = ColumnPolicySetting(column: column, policy: policy, time: now)
-          isChanged = try session.savePolicy(setting, of: name, by: nil, isNew: true) || isChanged
+          isChanged = try transaction.savePolicy(setting, of: name, by: nil, isNew: true) || isChanged
         }
       }
-      if isChanged { try session.policiesChanged() }
+      if isChanged { try transaction.policiesChanged() }
     }
   }
 }
 
 extension Store {
   public func ownerPolicies() throws -> [AccountID: [NamedPolicies]] {
-    try read { session in
-      let rows = try session.sql.all(
-        "SELECT account, tbl, col, policy, time FROM mesh_policy WHERE account <> x'' ORDER BY account, tbl, col"
-      ) { row in
-        AccountID(row.bytes(0)).flatMap { account in
-          UInt8(exactly: row.integer(3)).flatMap(ColumnPolicy.init(rawValue:)).map {
-            (account, row.text(1), ColumnPolicySetting(column: row.text(2), policy: $0, time: row.integer(4)))
-          }
-        }
-      }.compactMap(\.self)
-      return rows.reduce(into: [:]) { found, row in
+    try read { transaction in
+      try transaction.policies.ofOwners().reduce(into: [:]) { found, row in
         let (account, table, setting) = row
         let last = found[account]?.indices.last
         if let last, found[account]?[last].table == table {
@@ -153,11 +117,11 @@ extension Store {
   }
 
   public func saveOwnerPolicies(_ policies: [NamedPolicies], of owner: AccountID) throws {
-    try write { session in
+    try write { transaction in
       let hasNew = try policies.reduce(false) { hasNew, table in
-        try table.policies.reduce(hasNew) { try session.savePolicy($1, of: table.table, by: owner) || $0 }
+        try table.policies.reduce(hasNew) { try transaction.savePolicy($1, of: table.table, by: owner) || $0 }
       }
-      if hasNew { try session.policiesChanged() }
+      if hasNew { try transaction.policiesChanged() }
     }
   }
 
@@ -184,7 +148,7 @@ extension Store {
   }
 }
 
-extension Session {
+extension Transaction {
   fileprivate func check(_ policies: [String: [String: ColumnPolicy]]) throws {
     let reasons = try Store.policyViolations(db, policies)
     guard reasons.isEmpty else { throw StoreError(.schemaRefused, reasons: reasons) }
@@ -199,7 +163,7 @@ extension Session {
   func savePolicy(
     _ setting: ColumnPolicySetting, of table: String, by account: AccountID?, isNew: Bool = false
   ) throws -> Bool {
-    var hasChanged = try savePolicyByName(setting, of: table, by: account, isNew: isNew)
+    var hasChanged = try policies.save(setting, of: table, by: account, isNew: isNew)
     // The device that set it may use a former name.
     guard let number = catalog.knownTable(table), let here = catalog.table(number) ?? catalog.heir(of: number) else {
       return hasChanged
@@ -208,50 +172,14 @@ extension Session {
     let name = try column.map { try catalog.column($0).name } ?? setting.column
     if here.id != number || column != nil {
       let setting = ColumnPolicySetting(column: name, policy: setting.policy, time: setting.time)
-      hasChanged = try savePolicyByName(setting, of: here.schema.name, by: account, isNew: false) || hasChanged
+      hasChanged = try policies.save(setting, of: here.schema.name, by: account, isNew: false) || hasChanged
     }
     return hasChanged
   }
 
-  private func savePolicyByName(
-    _ setting: ColumnPolicySetting, of table: String, by account: AccountID?, isNew: Bool
-  ) throws -> Bool {
-    let by = Value.blob(account?.bytes ?? [])
-    let place: [Value] = [.text(table), .text(setting.column), by]
-    let known = try sql.first(
-      "SELECT policy, time FROM mesh_policy WHERE tbl = ? AND col = ? AND account = ?", place
-    ) { (policy: $0.integer(0), time: $0.integer(1)) }
-    var time = setting.time
-    let policy = Int64(setting.policy.rawValue)
-    if let known {
-      if isNew {
-        if known.policy == policy { return false }
-        time = min(max(time, known.time.saturatingAdding(1)), ColumnPolicySetting.latest)
-      } else {
-        // Of two settings with one time, all devices choose the same.
-        guard (time, policy) > (known.time, known.policy) else { return false }
-      }
-    } else if account != nil,
-      try sql.integer("SELECT count(*) FROM mesh_policy WHERE account = ?", [by]) ?? 0 >= StoreLimits.policies
-    {
-      return false
-    }
-    try sql.run(
-      "INSERT OR REPLACE INTO mesh_policy (tbl, col, account, policy, time) VALUES (?, ?, ?, ?, ?)",
-      place + [.integer(policy), .integer(time)])
-    return known?.policy != policy
-  }
-
   /// Forgets the policies of accounts in whose shares this account takes no part any more.
   func forgetPolicies() throws {
-    let roles: [ZoneStanding.Role] = [.readWrite, .readOnly]
-    try sql.run(
-      """
-      DELETE FROM mesh_policy WHERE account <> x'' AND account NOT IN (
-        SELECT owner FROM mesh_zone WHERE owner IS NOT NULL
-          AND role IN (\(roles.map { String($0.rawValue) }.joined(separator: ", "))))
-      """)
-    if try sql.integer("SELECT changes()") ?? 0 > 0 { try policiesChanged() }
+    if try policies.removeOfStrangers() { try policiesChanged() }
   }
 
   /// Brings the triggers up to date after policies have changed.
@@ -260,16 +188,5 @@ extension Session {
     if try !Capture.needsUpdate(db) { _ = try Capture.update(db, force: true) }
     catalog.forget()
     try catalog.refresh(db)
-  }
-
-  /// Returns the policies that this account set for the columns of a table.
-  func ownPolicies(of table: String) throws -> [ColumnPolicySetting] {
-    try sql.all(
-      "SELECT col, policy, time FROM mesh_policy WHERE tbl = ? AND account = x'' ORDER BY col", [.text(table)]
-    ) { row in
-      UInt8(exactly: row.integer(1)).flatMap(ColumnPolicy.init(rawValue:)).map {
-        ColumnPolicySetting(column: row.text(0), policy: $0, time: row.integer(2))
-      }
-    }.compactMap(\.self)
   }
 }

@@ -69,8 +69,8 @@ enum KeyText {
 extension Store {
   /// Returns the keys that a person can mean by a text, most likely first. See `mesh explain record --help`.
   public func keys(written text: String, table name: String) throws -> [Value] {
-    try read { session in
-      let table = session.catalog.knownTable(name).flatMap(session.catalog.table)
+    try read { transaction in
+      let table = transaction.catalog.knownTable(name).flatMap(transaction.catalog.table)
       return KeyText.values(text, affinity: table?.keyAffinity)
     }
   }

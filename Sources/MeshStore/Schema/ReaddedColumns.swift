@@ -18,7 +18,7 @@ struct ReaddedColumns {
   }
 }
 
-extension Session {
+extension Transaction {
   /// Compares the rows of each table with the hashes of their records. If a column was added again in the last place,
   /// even the table's text is the same. A column of which a row has the merged value was not dropped, so a few rows
   /// decide about most tables.
@@ -27,17 +27,11 @@ extension Session {
   func readdedColumns() throws -> ReaddedColumns {
     var found = ReaddedColumns(schemaVersion: catalog.schemaVersion)
     // Each schema statement adds one to the version, and these columns take two.
-    let seen = try sql.integer("SELECT schema_version FROM mesh_state WHERE id = 1") ?? 0
+    let seen = try state.capture()?.schemaVersion ?? 0
     if seen > 0, catalog.schemaVersion == seen || catalog.schemaVersion == seen &+ 1 { return found }
-    let present = try sql.all(
-      """
-      SELECT mesh_table.id FROM mesh_table JOIN main.sqlite_schema s ON s.type = 'table' AND s.rowid = mesh_table.schema_row
-      WHERE tracked AND s.name = mesh_table.name COLLATE NOCASE
-      """
-    ) { $0.integer(0) }
-    for id in present {
+    for id in try tableList.inPlace() {
       guard let table = try TrackedTable.read(db, id: id), let form = try catalog.knownForm(table) else { continue }
-      var search = try ReaddedColumnSearch(session: self, table: form)
+      var search = try ReaddedColumnSearch(transaction: self, table: form)
       try search.run()
       if !search.found.isEmpty { found.tables[id] = .init(names: search.found, areUnsure: search.isUnsure) }
     }
@@ -47,7 +41,7 @@ extension Session {
 
 /// Looks for columns of one table whose rows lost their values.
 private struct ReaddedColumnSearch {
-  let session: Session
+  let transaction: Transaction
   let table: TableForm
   private let noted: NotedColumns
   /// The indexes of the columns that may have been added again.
@@ -59,10 +53,10 @@ private struct ReaddedColumnSearch {
   /// Those that somebody wrote to, in another row.
   private var compared: Set<Int> = []
 
-  init(session: Session, table: TableForm) throws {
-    (self.session, self.table) = (session, table)
+  init(transaction: Transaction, table: TableForm) throws {
+    (self.transaction, self.table) = (transaction, table)
     candidates = Set(table.columns.indices.filter { $0 != table.keyColumn })
-    noted = try NotedColumns(session, table)
+    noted = try NotedColumns(transaction, table)
   }
 
   /// The names of the columns that were found, by number.
@@ -78,17 +72,13 @@ private struct ReaddedColumnSearch {
 
   mutating func run() throws {
     var zones: [Int64: ZoneRecords] = [:]
-    let rows = try session.sql.statement(
-      "SELECT key, zone FROM mesh_record WHERE tbl = ? AND generation & 1 AND held IS NULL ORDER BY key, zone")
-    defer { rows.reset() }
-    rows.bind([.integer(table.id)])
-    while try !candidates.isEmpty && rows.step() {
-      let (key, zone) = (rows.value(0), rows.integer(1))
+    guard !candidates.isEmpty else { return }
+    try transaction.recordRows.forEachShown(table.id) { key, zone in
       if zones[zone] == nil {
-        zones[zone] = try ZoneRow.read(id: zone, session.sql).map { ZoneRecords(session, zone: $0) }
+        zones[zone] = try transaction.zoneRows.read(id: zone).map { ZoneRecords(transaction, zone: $0) }
       }
-      guard let records = zones[zone] else { continue }
-      try look(at: RecordRef(table: table.id, key: key), records)
+      if let records = zones[zone] { try look(at: RecordRef(table: table.id, key: key), records) }
+      return !candidates.isEmpty
     }
   }
 
@@ -152,35 +142,29 @@ struct NotedColumns {
   /// The `mesh_pending.id` of the last note that was read.
   private var last: Int64 = 0
 
-  init(_ session: Session, _ table: TableForm) throws {
+  init(_ transaction: Transaction, _ table: TableForm) throws {
     self.table = table
-    try readOn(session)
+    try readOn(transaction)
   }
 
   /// Reads the notes that were written since the last call.
-  mutating func readOn(_ session: Session) throws {
-    let notes = try session.sql.statement(
-      """
-      SELECT key, op, layout, word, mask, id FROM mesh_pending
-      WHERE tbl = ? AND op <> \(PendingSlice.Op.was) AND id > ? ORDER BY id
-      """)
-    defer { notes.reset() }
-    notes.bind([.integer(table.id), .integer(last)])
-    while try notes.step() {
-      last = notes.integer(5)
-      let key = table.form.canonical(notes.value(0))
-      let mask = Mask(layout: notes.integer(2), word: notes.integer(3), bits: notes.integer(4))
-      guard notes.integer(1) == PendingSlice.Op.update, mask.bits != 0 else {
+  mutating func readOn(_ transaction: Transaction) throws {
+    try transaction.pending.forEach(of: table.id, after: last) { note in
+      last = note.id
+      let key = table.form.canonical(note.key)
+      let mask = Mask(layout: note.layout, word: note.word, bits: note.mask)
+      guard note.op == PendingSlice.Op.update, mask.bits != 0 else {
         noted[key] = .all
-        continue
+        return true
       }
-      if sets[mask] == nil { sets[mask] = mask.columns(of: try session.catalog.layout(mask.layout)) }
+      if sets[mask] == nil { sets[mask] = mask.columns(of: try transaction.catalog.layout(mask.layout)) }
       let columns = sets[mask] ?? []
       switch noted[key] {
       case nil: noted[key] = .columns(columns)
       case .columns(let known) where !columns.isSubset(of: known): noted[key] = .columns(known.union(columns))
       case .columns, .all: break
       }
+      return true
     }
   }
 

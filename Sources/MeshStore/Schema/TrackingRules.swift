@@ -30,7 +30,7 @@ enum TrackingRules {
     _ db: Database, tables: [String], private privateTables: [String] = [], integerKeys: Bool = false
   ) throws -> [Violation] {
     let names = tables + privateTables
-    let known = try db.tableExists("mesh_table") ? try TrackedTable.all(db).map(\.name) : []
+    let known = try TableList.exists(db) ? try TrackedTable.all(db).map(\.name) : []
     let set = Set((names + known).map(\.folded))
     return try names.flatMap { name in
       try texts(db, name, set: set, integerKeys: integerKeys).map { Violation(table: name, text: $0) }

@@ -25,31 +25,29 @@ public struct Conflict: Hashable, Sendable {
   public var found: Int64
 }
 
-extension Session {
-  /// Returns the conflict in a row of zone, table, key, column, value, loser (author, time), winner (author, time),
-  /// local, noted, id.
-  func conflict(_ row: Statement) throws -> Conflict? {
-    guard let zone = ZoneID(row.bytes(0)) else { return nil }
-    let loser = Stamp(time: HybridTime(row.bits(6)), author: try catalog.author(row.integer(5)))
-    let winner = try row.optional(7).map { Stamp(time: HybridTime(row.bits(8)), author: try catalog.author($0)) }
-    let column = row.integer(3)
+extension Transaction {
+  /// Returns the conflict with the names of its table and column, and without the winner's value.
+  func conflict(_ entry: ConflictTable.Entry) throws -> Conflict {
+    let loser = try stamp(entry.loser)
     return Conflict(
-      id: row.integer(11), zone: zone, table: try catalog.tableName(row.integer(1)), key: row.value(2),
-      column: column == ZoneRecords.wholeRecord ? nil : try catalog.displayedName(column),
-      loserValue: try ExtraValues.decodeValue(row.bytes(4)),
-      loser: loser, winnerValue: .null, isWinnerDelete: false, winner: winner ?? loser, hasBytes: nil,
-      wasLocal: row.integer(9) == 1,
-      found: row.integer(10))
+      id: entry.id, zone: entry.zone, table: try catalog.tableName(entry.ref.table), key: entry.ref.key,
+      column: entry.column == ZoneRecords.wholeRecord ? nil : try catalog.displayedName(entry.column),
+      loserValue: entry.value, loser: loser, winnerValue: .null, isWinnerDelete: false,
+      winner: try entry.winner.map(stamp) ?? loser, hasBytes: nil, wasLocal: entry.wasLocal, found: entry.noted)
+  }
+
+  func stamp(_ stamp: LocalStamp) throws -> Stamp {
+    Stamp(time: stamp.time, author: try catalog.author(stamp.author))
   }
 
   func isAlive(_ ref: RecordRef, _ zone: ZoneID) throws -> Bool {
-    guard let row = try ZoneRow.read(zone, sql) else { return false }
+    guard let row = try zoneRows.read(zone) else { return false }
     return try ZoneRecords(self, zone: row).load(ref)?.isAlive ?? false
   }
 
   /// Returns a column's merged value.
   func value(_ ref: RecordRef, _ column: Int64, _ zone: ZoneID) throws -> Value {
-    guard let row = try ZoneRow.read(zone, sql) else { return .null }
+    guard let row = try zoneRows.read(zone) else { return .null }
     let records = ZoneRecords(self, zone: row)
     return try records.load(ref).map { try records.values(ref, $0)[column] ?? .null } ?? .null
   }

@@ -7,7 +7,7 @@ extension Store {
   /// Creates the tables of mesh in a file that has none, so that an app can read them before the first start of its node. In
   /// other files it creates the app's own tables, which an earlier version of mesh doesn't create.
   package static func createTables(_ db: Database) throws {
-    guard try !db.tableExists("mesh_state") else {
+    guard try !MeshTables.exist(db) else {
       for sql in [MeshTables.app, MeshTables.appDevice] { try db.execute(sql: sql) }
       return
     }

@@ -12,11 +12,12 @@ extension Store {
   public func renameTables(
     _ descriptions: [SchemaDescription], trusts: (DeviceID) -> Bool = { _ in true }
   ) throws -> [String] {
-    try write { session in
-      let trusted = try session.tablesOfOthers(trusts)
+    try write { transaction in
+      let renaming = TableRenaming(transaction: transaction)
+      let trusted = try renaming.tablesOfOthers(trusts)
       return try descriptions.compactMap { description in
-        guard let former = try session.formerName(description, trusted) else { return nil }
-        try session.db.execute(sql: session.renaming(former, to: description.name))
+        guard let former = try renaming.formerName(description, trusted) else { return nil }
+        try transaction.db.execute(sql: renaming.sql(former, to: description.name))
         return former
       }
     }
@@ -26,21 +27,24 @@ extension Store {
   /// keeps its name.
   func requireNoRoots(in tables: [String]) throws {
     let going = Set(tables.map(\.folded))
-    let reasons = try read { session in
-      try session.lostRoots().filter { going.contains($0.table.folded) }.map(\.mustStay)
+    let reasons = try read { transaction in
+      try TableRenaming(transaction: transaction).lostRoots().filter { going.contains($0.table.folded) }.map(\.mustStay)
     }
     guard reasons.isEmpty else { throw StoreError(.schemaRefused, reasons: reasons) }
   }
 }
 
-extension Session {
-  func renaming(_ former: String, to name: String) -> String {
+/// Finds tables that were renamed, and lets them continue their records.
+struct TableRenaming: Step {
+  let transaction: Transaction
+
+  func sql(_ former: String, to name: String) -> String {
     "ALTER TABLE main.\(former.quotedName) RENAME TO \(name.quotedName)"
   }
 
   /// Returns the names of the tables that each trusted device has.
   func tablesOfOthers(_ trusts: (DeviceID) -> Bool) throws -> [Set<FoldedName>] {
-    Dictionary(grouping: try foreignDescriptions(trusts: trusts).filter { trusts($0.device) }, by: \.device)
+    Dictionary(grouping: try transaction.foreignDescriptions(trusts: trusts).filter { trusts($0.device) }, by: \.device)
       .values.map { Set($0.map(\.table.name.folded)) }
   }
 
@@ -70,23 +74,16 @@ extension Session {
   /// Returns the names that a table had on other devices, between the former name here and the current one. No device
   /// has such a table any more, and this one never had.
   func namesBetween(_ former: Int64, _ new: Int64) throws -> [Int64] {
-    let described = Set(try foreignDescriptions(trusts: { _ in false }).map(\.table.name.folded))
+    let described = Set(try transaction.foreignDescriptions(trusts: { _ in false }).map(\.table.name.folded))
     // A member may have written to many tables that no device has.
-    return try sql.all(
-      "SELECT id, name FROM mesh_table WHERE tracked = 0 AND layout IS NULL AND origin IS NULL LIMIT \(StoreLimits.recordsThatTell)"
-    ) {
-      (id: $0.integer(0), name: $0.text(1))
-    }.filter { table in
+    return try transaction.tableList.neverHere(limit: StoreLimits.recordsThatTell).filter { table in
       try table.id != new && !described.contains(table.name.folded) && TableSchema.kind(db, table.name) == nil
         && isRenaming(someRecords(of: table.id), of: former)
     }.map(\.id)
   }
 
   private func someRecords(of table: Int64) throws -> [(zone: Int64, ref: RecordRef)] {
-    try sql.all(
-      "SELECT zone, key FROM mesh_record WHERE tbl = ? AND generation & 1 LIMIT \(StoreLimits.recordsThatTell)",
-      [.integer(table)]
-    ) { (zone: $0.integer(0), ref: RecordRef(table: table, key: $0.value(1))) }
+    try transaction.recordRows.some(of: table, onlyShown: false, limit: StoreLimits.recordsThatTell)
   }
 
   /// Returns whether one of the records was written again under another table's name. Then it has the life of a record
@@ -94,8 +91,8 @@ extension Session {
   /// values distinguish them.
   private func isRenaming(_ records: [(zone: Int64, ref: RecordRef)], of table: Int64) throws -> Bool {
     try records.contains { zone, ref in
-      guard let zone = try ZoneRow.read(id: zone, sql) else { return false }
-      let zoneRecords = ZoneRecords(self, zone: zone)
+      guard let zone = try transaction.zoneRows.read(id: zone) else { return false }
+      let zoneRecords = ZoneRecords(transaction, zone: zone)
       let formerRef = RecordRef(table: table, key: ref.key)
       guard let record = try zoneRecords.load(ref), let former = try zoneRecords.load(formerRef), former.isAlive else {
         return false
@@ -117,63 +114,32 @@ extension Session {
 
 // MARK: - Tables that were renamed here
 
-extension Session {
-  /// Returns whether a table was renamed here, so that its former name isn't missing.
-  func isFormerName(_ table: String) throws -> Bool {
-    try sql.exists(
-      """
-      SELECT 1 FROM mesh_table WHERE name = ? AND tracked = 0
-        AND (successor IS NOT NULL OR id IN (SELECT origin FROM mesh_table WHERE origin IS NOT NULL))
-      """, [.text(table)])
-  }
-
+extension TableRenaming {
   /// Keeps the records of a table that was synchronized under another name, with their stamps and deletes, so that each
   /// device that renames it writes the same. This excludes shares that this device may not write.
   func adoptRecords(for table: TrackedTable) throws {
-    let former = try sql.integer(
-      "SELECT id FROM mesh_table WHERE successor = ? COLLATE NOCASE AND schema_row IS NULL", [.text(table.name)])
-    guard let former, former != table.id, let schema = table.schema, let key = schema.keyColumn else { return }
+    guard let former = try transaction.tableList.former(of: table.name), former != table.id, let schema = table.schema,
+      let key = schema.keyColumn
+    else { return }
     try requireWritable(former, table)
-    let live = "FROM mesh_record WHERE tbl = ? AND generation & 1"
-    let all = try sql.integer("SELECT count(*) \(live)", [.integer(former)]) ?? 0
-    let missing = try sql.integer(
-      """
-      SELECT count(*) \(live) AND NOT EXISTS (
-        SELECT 1 FROM main.\(schema.name.quotedName) AS t WHERE t.\(key.name.quotedName) = mesh_record.key)
-      """, [.integer(former)])
-    let isSame = try sql.exists(
-      """
-      SELECT 1 FROM mesh_table JOIN main.sqlite_schema s ON s.rowid = successor_row
-      WHERE mesh_table.id = ? AND s.type = 'table' AND s.name = ? COLLATE NOCASE
-      """, [.integer(former), .text(table.name)])
+    let all = try transaction.recordRows.count(.alive, of: former)
+    let missing = try transaction.recordRows.countWithoutRow(.alive, of: former, here: (schema.name, key.name))
     // If a table was created again under the name, its missing rows are not deletes.
-    let isComplete = isSame || (missing ?? 0) * 2 <= all
-    try sql.run(
-      """
-      INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone)
-      SELECT ?1, 0, key, \(PendingSlice.Op.adopt), ?2, ?3, 0, zone FROM mesh_record r
-      WHERE tbl = ?2 AND zone IN (\(ZoneBook.writable)) AND \(Self.isNotElsewhere)
-      """, [.integer(table.id), .integer(former), .integer(isComplete ? 1 : 0)])
-    try sql.run("UPDATE mesh_table SET successor = NULL WHERE id = ?", [.integer(former)])
+    let isComplete = try transaction.tableList.isSuccessor(table.name, of: former) || missing * 2 <= all
+    try transaction.pending.noteAdoption(by: table.id, of: former, isComplete: isComplete)
+    try transaction.tableList.removeSuccessor(of: former)
     var origin = former
     for name in try namesBetween(former, table.id) {
-      try sql.run("UPDATE mesh_table SET origin = ? WHERE id = ?", [.integer(origin), .integer(name)])
+      try transaction.tableList.setOrigin(origin, of: name)
       origin = name
     }
-    try sql.run("UPDATE mesh_table SET origin = ? WHERE id = ?", [.integer(origin), .integer(table.id)])
-    try ColumnPolicies.follow(db, (catalog.tableName(former), nil), to: (table.name, nil))
-    try policiesChanged()
+    try transaction.tableList.setOrigin(origin, of: table.id)
+    try PolicyTable.follow(db, (catalog.tableName(former), nil), to: (table.name, nil))
+    try transaction.policiesChanged()
   }
 
-  /// The condition on `mesh_record` as `r` that the record has not moved to another zone. A record that has moved says
-  /// nothing about the row.
-  private static let isNotElsewhere = """
-    (generation & 1 OR NOT EXISTS (
-      SELECT 1 FROM mesh_record o WHERE o.tbl = r.tbl AND o.key = r.key AND o.zone <> r.zone AND o.generation & 1))
-    """
-
   /// Returns the root records of open shares whose tables are not in the file under their names.
-  fileprivate func lostRoots() throws -> [RecordName] {
+  func lostRoots() throws -> [RecordName] {
     try catalog.zones().entries.values.filter(\.isOpen).compactMap(\.root).filter {
       try TableSchema.kind(db, $0.table) == nil && catalog.knownTable($0.table) != nil
     }.sorted()
@@ -192,13 +158,7 @@ extension Session {
   /// Throws if records of a read-only share would remain, because no device accepts them under another name from this
   /// device. They continue if the share's owner renamed the table.
   private func requireWritable(_ former: Int64, _ table: TrackedTable) throws {
-    let remain = try sql.exists(
-      """
-      SELECT 1 FROM mesh_record r WHERE tbl = ?1 AND generation & 1
-        AND zone IN (SELECT id FROM mesh_zone WHERE role = \(ZoneStanding.Role.readOnly.rawValue))
-        AND NOT EXISTS (SELECT 1 FROM mesh_record n WHERE n.tbl = ?2 AND n.key = r.key AND n.zone = r.zone)
-      """, [.integer(former), .integer(table.id)])
-    guard remain else { return }
+    guard try transaction.recordRows.remains(of: former, besides: table.id) else { return }
     let name = try catalog.tableName(former)
     throw StoreError(
       .schemaRefused,
@@ -211,15 +171,8 @@ extension Session {
   /// Continues, in this table, the values that arrived under the table's former name while neither was synchronized. A
   /// former name that is a table again isn't continued.
   func followFormerTable(of table: TrackedTable) throws {
-    try sql.run("UPDATE mesh_table SET origin = NULL WHERE origin = ?", [.integer(table.id)])
-    try sql.run(
-      """
-      INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone)
-      SELECT ?1, 0, key, \(PendingSlice.Op.adopt), tbl, \(PendingSlice.adoptedBefore), 0, zone FROM mesh_record r
-      WHERE tbl = (SELECT origin FROM mesh_table WHERE id = ?1)
-        AND zone IN (\(ZoneBook.writable)) AND \(Self.isNotElsewhere)
-        AND NOT EXISTS (SELECT 1 FROM mesh_pending WHERE tbl = ?1 AND op = \(PendingSlice.Op.adopt))
-      """, [.integer(table.id)])
+    try transaction.tableList.removeOrigin(table.id)
+    try transaction.pending.noteFormerValues(of: table.id)
   }
 }
 

@@ -39,10 +39,10 @@ extension Store {
   ///
   /// - Throws: `StoreError` (`unknownTable`) if no table with that name was ever synchronized.
   public func conflicts(_ filter: ConflictFilter) throws -> ConflictPage {
-    try read { session in
+    try read { transaction in
       var page = ConflictPage(conflicts: [], total: 0, hasMore: false)
-      for entry in try session.rows(filter) {
-        guard let conflict = try session.current(entry) else { continue }
+      for entry in try transaction.rows(filter) {
+        guard let conflict = try transaction.current(entry) else { continue }
         page.total += 1
         if let after = filter.after, conflict.id >= after { continue }
         if page.conflicts.count < filter.limit { page.conflicts.append(conflict) } else { page.hasMore = true }
@@ -53,63 +53,27 @@ extension Store {
 
   /// Returns the number of the newest conflict, or 0 if there is none.
   public func newestConflict() throws -> Int64 {
-    try read { try $0.sql.integer("SELECT max(id) FROM mesh_conflict") ?? 0 }
+    try read { try $0.conflicts.newest() }
   }
 
   /// Returns the number of values that a device had before it tracked their tables, and that lost here.
   public func lostImports(of device: DeviceID) throws -> Int {
-    try read { session in
-      let count = try session.sql.integer(
-        """
-        SELECT count(*) FROM mesh_conflict WHERE was_local AND loser_time BETWEEN 0 AND ?
-          AND loser_author IN (SELECT id FROM mesh_author WHERE device = ?)
-        """, [.integer(Int64(HybridTime.lastImport.value)), .blob(device.bytes)])
-      return Int(count ?? 0)
-    }
+    try read { try $0.conflicts.lostImports(of: device) }
   }
 
   /// Returns the devices that wrote a lost value or a kept value.
-  public func conflictDevices() throws -> [DeviceID] {
-    try read { session in
-      try session.sql.all(
-        """
-        SELECT DISTINCT device FROM mesh_author
-        WHERE id IN (SELECT loser_author FROM mesh_conflict UNION SELECT winner_author FROM mesh_conflict)
-        """
-      ) { DeviceID($0.bytes(0)) }.compactMap { $0 }
-    }
-  }
+  public func conflictDevices() throws -> [DeviceID] { try read { try $0.conflicts.devices() } }
 }
 
-extension Session {
+extension Transaction {
   fileprivate typealias Entry = (lost: Conflict, ref: RecordRef, column: Int64)
 
   fileprivate func rows(_ filter: ConflictFilter) throws -> [Entry] {
-    var (conditions, arguments): ([String], [Value]) = ([], [])
-    func require(_ condition: String, _ argument: Value) {
-      arguments.append(argument)
-      conditions.append(condition.replacing("?", with: "?\(arguments.count)"))
-    }
-    if let name = filter.table {
+    let table = try filter.table.map { name in
       guard let table = catalog.knownTable(name) else { throw StoreError.unknownTable(name) }
-      require("tbl = ?", .integer(table))
+      return table
     }
-    if let zone = filter.zone { require("mesh_zone.zone = ?", .blob(zone.bytes)) }
-    if let since = filter.since { require("noted >= ?", .integer(since)) }
-    if let device = filter.device {
-      let authors = "(SELECT id FROM mesh_author WHERE device = ?)"
-      require("(loser_author IN \(authors) OR winner_author IN \(authors))", .blob(device.bytes))
-    }
-    return try sql.all(
-      """
-      SELECT mesh_zone.zone, tbl, key, col, value, loser_author, loser_time, winner_author, winner_time, was_local, noted,
-        mesh_conflict.id
-      FROM mesh_conflict JOIN mesh_zone ON mesh_zone.id = mesh_conflict.zone
-      \(conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")) ORDER BY mesh_conflict.id DESC
-      """, arguments
-    ) { row in
-      try conflict(row).map { ($0, RecordRef(table: row.integer(1), key: row.value(2)), row.integer(3)) }
-    }.compactMap { $0 }
+    return try conflicts.list(filter, table: table).map { (try conflict($0), $0.ref, $0.column) }
   }
 
   /// Returns the conflict with the record's current values, or nil if no value is lost any more.
@@ -119,7 +83,9 @@ extension Session {
     // The record is gone now, as the delete that lost would have left it.
     if entry.column == ZoneRecords.wholeRecord { return isAlive ? conflict : nil }
     // A record that has moved to another zone is there with the value that was kept.
-    if !isAlive, let place = try placeToRestore(entry.ref), try place.load(entry.ref)?.isAlive == true {
+    if !isAlive, let place = try Restorer(transaction: self).placeToRestore(entry.ref),
+      try place.load(entry.ref)?.isAlive == true
+    {
       (isAlive, zone) = (true, place.zone.zone)
     }
     conflict.isWinnerDelete = !isAlive
@@ -132,7 +98,7 @@ extension Session {
     }
     // The lost part continues in the zone to which the record has moved.
     if try hasContinued(entry) { return nil }
-    conflict.hasBytes = try conflict.loserValue.asset.map { try isKept($0.id) || !cells(showing: $0.id).isEmpty }
+    conflict.hasBytes = try conflict.loserValue.asset.map { try assets.isKept($0.id) || !cells(showing: $0.id).isEmpty }
     conflict.winnerValue = try value(entry.ref, entry.column, zone)
     if isAlive, let row = try ZoneRow.read(zone, sql) {
       conflict.winner = max(
@@ -144,7 +110,7 @@ extension Session {
 
   /// Returns whether the lost value is a part that another device has continued in the record's new zone.
   private func hasContinued(_ entry: Entry) throws -> Bool {
-    guard try catalog.part(entry.column) != nil, let place = try placeToRestore(entry.ref),
+    guard try catalog.part(entry.column) != nil, let place = try Restorer(transaction: self).placeToRestore(entry.ref),
       let record = try place.load(entry.ref), record.isAlive,
       let cell = try place.state(entry.ref, record).cells[entry.column], cell.stamp >= entry.lost.loser
     else { return false }

@@ -52,19 +52,20 @@ extension Store {
   /// - Throws: `DiscardError`.
   public func discard(table name: String, keys: [[Value]], zone: ZoneID? = nil, now: Int64) throws -> [DiscardedRecord]
   {
-    try write { session in
-      guard let table = session.catalog.knownTable(name) else { throw StoreError.unknownTable(name) }
-      let found = try keys.map { try session.held(table, $0, zone) }
+    try write { transaction in
+      guard let table = transaction.catalog.knownTable(name) else { throw StoreError.unknownTable(name) }
+      let found = try keys.map { try transaction.held(table, $0, zone) }
       return try found.map { place, reason in
-        try session.requireDiscardable(place.ref, place.zone, reason)
-        try session.noteDiscard(place.ref, place.zone, reason, now)
-        return DiscardedRecord(zone: place.zone.zone, table: try session.catalog.tableName(table), key: place.ref.key)
+        try transaction.requireDiscardable(place.ref, place.zone, reason)
+        try transaction.noteDiscard(place.ref, place.zone, reason, now)
+        return DiscardedRecord(
+          zone: place.zone.zone, table: try transaction.catalog.tableName(table), key: place.ref.key)
       }
     }
   }
 }
 
-extension Session {
+extension Transaction {
   fileprivate typealias Place = (ref: RecordRef, zone: ZoneRow)
 
   fileprivate func held(_ table: Int64, _ keys: [Value], _ zone: ZoneID?) throws -> (place: Place, reason: HeldReason) {
@@ -72,13 +73,10 @@ extension Session {
     var (isKnown, isRefused) = (false, false)
     for key in keys {
       let ref = RecordRef(table: table, key: catalog.table(table)?.form.canonical(key) ?? key)
-      let zones = try sql.all(
-        "SELECT zone, tbl IN (\(Store.untracked)) FROM mesh_record WHERE tbl = ? AND key = ?",
-        [.integer(table), ref.key]
-      ) { ($0.integer(0), isUntracked: $0.integer(1) == 1) }
+      let zones = try recordRows.zones(of: ref)
       isKnown = isKnown || !zones.isEmpty
-      let found = try zones.filter { !$0.isUntracked }.compactMap { id, _ -> (Place, HeldReason)? in
-        guard let row = try ZoneRow.read(id: id, sql), zone == nil || zone == row.zone,
+      let found = try (tableList.isUntracked(table) ? [] : zones).compactMap { id -> (Place, HeldReason)? in
+        guard let row = try zoneRows.read(id: id), zone == nil || zone == row.zone,
           let record = try ZoneRecords(self, zone: row).load(ref), record.isAlive
         else { return nil }
         isRefused = isRefused || record.isRefused
@@ -106,8 +104,6 @@ extension Session {
   /// when a record has moved.
   fileprivate func noteDiscard(_ ref: RecordRef, _ zone: ZoneRow, _ reason: HeldReason, _ now: Int64) throws {
     let op = reason == .slotTaken ? PendingSlice.Op.depart : PendingSlice.Op.delete
-    try sql.run(
-      "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone) VALUES (?, 0, ?, ?, 0, 0, ?, ?)",
-      [.integer(ref.table), ref.key, .integer(op), .integer(now), .integer(zone.id)])
+    try pending.note(ref, op, wall: now, zone: zone.id)
   }
 }

@@ -4,52 +4,39 @@ public import MeshCore
 
 extension Store {
   public func keepCopy(of zone: ZoneID) throws {
-    try write { session in
-      let row = try ZoneRow.obtain(zone, session.sql)
-      try session.sql.run("UPDATE mesh_zone SET keep_copy = 1 WHERE id = ?", [.integer(row.id)])
-      session.catalog.forgetZones()
+    try write { transaction in
+      let row = try transaction.zoneRows.obtain(zone)
+      try transaction.zoneRows.keepCopy(row.id)
+      transaction.catalog.forgetZones()
     }
   }
 
   public func keepsCopy(of zone: ZoneID) throws -> Bool {
-    try read { try $0.sql.exists("SELECT 1 FROM mesh_zone WHERE zone = ? AND keep_copy", [.blob(zone.bytes)]) }
+    try read { try $0.zoneRows.keepsCopy(zone) }
   }
 
   public func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool {
-    try writeRefusing { session, refused in
-      guard var row = try ZoneRow.read(zone, session.sql) else { return false }
-      let isKept = try session.sql.exists("SELECT 1 FROM mesh_zone WHERE id = ? AND keep_copy", [.integer(row.id)])
-      let keepingCopy = keepingCopy || isKept
-      try session.dropPending(row.id, keepingCopy: keepingCopy)
-      return try session.applying { try session.dropRecords(&row, keepingCopy: keepingCopy, refused, now: now) }
-        || session.dropLog(&row)
+    try writeRefusing { transaction, refused in
+      guard var row = try transaction.zoneRows.read(zone) else { return false }
+      let keepingCopy = try keepingCopy || transaction.zoneRows.keepsCopy(zone)
+      try transaction.dropPending(row.id, keepingCopy: keepingCopy)
+      return try transaction.applying { try transaction.dropRecords(&row, keepingCopy: keepingCopy, refused, now: now) }
+        || transaction.dropLog(&row)
     }
   }
 }
 
-extension Session {
+extension Transaction {
   /// Deletes the pending rows of the zone. If the zone is kept as a copy, they become part of the copy.
   fileprivate func dropPending(_ zone: Int64, keepingCopy: Bool) throws {
-    guard try sql.exists("SELECT 1 FROM mesh_pending WHERE abs(zone) = ?", [.integer(zone)]) else { return }
-    if keepingCopy {
-      // The rows belong to the private zone once the records are gone.
-      try sql.run(
-        "DELETE FROM mesh_pending WHERE abs(zone) = ? AND op IN (\(PendingSlice.Op.depart), \(PendingSlice.Op.arrive))",
-        [.integer(zone)])
-      try sql.run("UPDATE mesh_pending SET zone = NULL WHERE zone = ?", [.integer(zone)])
-    } else {
-      try sql.run("DELETE FROM mesh_pending WHERE abs(zone) = ?", [.integer(zone)])
-    }
-    try run.endAll()
+    if try pending.removeAll(of: zone, keepingCopy: keepingCopy) { try run.endAll() }
   }
 
   /// Removes a slice of the zone's records. Returns false if there are none.
   fileprivate func dropRecords(
     _ row: inout ZoneRow, keepingCopy: Bool, _ refused: [RecordRef: String], now: Int64
   ) throws -> Bool {
-    let refs = try sql.all(
-      "SELECT tbl, key FROM mesh_record WHERE zone = ? LIMIT \(Choices.slice)", [.integer(row.id)]
-    ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
+    let refs = try recordRows.list(row.id, limit: Choices.slice)
     guard !refs.isEmpty else { return false }
     let records = ZoneRecords(self, zone: row)
     let materialiser = try Materialiser(records, progress(), refused: refused)
@@ -62,11 +49,7 @@ extension Session {
       guard old.isShown, let table = catalog.table(ref.table) else { continue }
       if keepingCopy {
         reached(.copyKept)
-        try sql.run(
-          """
-          INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone)
-          VALUES (?, 0, ?, \(PendingSlice.Op.insert), 0, 0, ?, ?)
-          """, [.integer(ref.table), ref.key, .integer(now), own.map { .integer($0) } ?? .null])
+        try pending.note(ref, PendingSlice.Op.insert, wall: now, zone: own)
       } else {
         try receiptForLocal(ref, table, old, materialiser, now: now)
         try materialiser.vacate(ref, table)
@@ -75,7 +58,7 @@ extension Session {
     }
     try materialiser.settle()
     row = records.zone
-    try row.save(sql)
+    try zoneRows.save(row)
     return true
   }
 
@@ -93,23 +76,19 @@ extension Session {
   /// Removes a slice of the change log, and then the remaining data. The control log stays. Returns false when all is
   /// removed.
   fileprivate func dropLog(_ row: inout ZoneRow) throws -> Bool {
-    let zone = [Value.integer(row.id)]
-    try sql.run(
-      "DELETE FROM mesh_log WHERE id IN (SELECT id FROM mesh_log WHERE zone = ? LIMIT \(Choices.slice))", zone)
-    if try sql.exists("SELECT 1 FROM mesh_log WHERE zone = ?", zone) { return true }
-    for table in [
-      "mesh_order", "mesh_conflict", "mesh_wait", "mesh_held", "mesh_show", "mesh_recall", "mesh_rewrite",
-      "mesh_ack", "mesh_named",
-    ] {
-      try sql.run("DELETE FROM \(table) WHERE zone = ?", zone)
-    }
+    if try log.removeSlice(of: row.id) { return true }
+    try names.removeNamed(in: row.id)
+    try conflicts.removeAll(of: row.id)
+    try held.removeAll(of: row.id)
+    try work.removeAll(of: row.id)
+    try control.removeAcknowledgements(of: row.id)
     try catalog.heads.remove(row.id)
     try forgetKept(of: row.zone)
     // A device that is let in again starts from nothing, and writes as a new instance.
     (row.instance, row.clock, row.nextPosition) = (nil, HybridClock(), 1)
     (row.flushPart, row.flushSynced, row.flushValues, row.runLast, row.runRows, row.ahead) = (0, 0, 0, 0, 0, 0)
-    try row.save(sql)
-    try sql.run("UPDATE mesh_zone SET root_gone = 0, keep_copy = 0 WHERE id = ?", zone)
+    try zoneRows.save(row)
+    try zoneRows.endLeaving(row.id)
     catalog.forgetZones()
     catalog.forgetNamed()
     try forgetUnusedTables()

@@ -58,23 +58,17 @@ extension Store {
   public func explain(
     table name: String, key: Value, _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> [RecordExplanation] {
-    try read { session in
-      guard let number = session.catalog.knownTable(name) else {
+    try read { transaction in
+      guard let number = transaction.catalog.knownTable(name) else {
         throw StoreError.unknownTable(name)
       }
-      let canonical = session.catalog.table(number)?.form.canonical(key) ?? key
+      let canonical = transaction.catalog.table(number)?.form.canonical(key) ?? key
       let ref = RecordRef(table: number, key: canonical)
-      let zones = try session.sql.all(
-        """
-        SELECT zone, held IS NULL AND generation & 1 FROM mesh_record WHERE tbl = ?1 AND key = ?2
-        UNION SELECT zone, 0 FROM mesh_held WHERE tbl = ?1 AND key = ?2 AND reason = \(HeldReason.valueTooLong.rawValue)
-          AND (tbl, key, zone) NOT IN (SELECT tbl, key, zone FROM mesh_record WHERE tbl = ?1 AND key = ?2)
-        """, [.integer(number), canonical]
-      ) { ($0.integer(0), $0.integer(1) == 1) }
+      let zones = try transaction.recordRows.zonesToExplain(ref)
       let found = try zones.sorted { $0.1 && !$1.1 }.compactMap { id, _ -> (RecordExplanation, Set<Stamp>)? in
-        guard let zone = try ZoneRow.read(id: id, session.sql) else { return nil }
-        let log = LogReader(session: session, zone: id, reader: try reader(zone.zone))
-        return try Explainer(records: ZoneRecords(session, zone: zone), log: log, ref: ref).explain()
+        guard let zone = try transaction.zoneRows.read(id: id) else { return nil }
+        let log = LogReader(transaction: transaction, zone: id, reader: try reader(zone.zone))
+        return try Explainer(records: ZoneRecords(transaction, zone: zone), log: log, ref: ref).explain()
       }
       return found.map { record, given in
         var record = record
@@ -94,7 +88,7 @@ private struct Explainer {
   let records: ZoneRecords
   let log: LogReader
   let ref: RecordRef
-  private var session: Session { records.session }
+  private var transaction: Transaction { records.transaction }
 
   init(records: ZoneRecords, log: LogReader, ref: RecordRef) {
     self.records = records
@@ -114,8 +108,8 @@ private struct Explainer {
         signer: signers[Signed(column: column, stamp: cell.stamp)], beaten: beaten[column], withheld: withheld[column])
     }
     let explanation = RecordExplanation(
-      zone: records.zone.zone, table: try session.catalog.tableName(ref.table), key: ref.key,
-      generation: state.generation, isAlive: state.isAlive, held: try session.held(ref, record, records.zone),
+      zone: records.zone.zone, table: try transaction.catalog.tableName(ref.table), key: ref.key,
+      generation: state.generation, isAlive: state.isAlive, held: try transaction.heldRecord(ref, record, records.zone),
       life: state.life,
       lifeSigner: state.life.flatMap { signers[Signed(column: ZoneRecords.wholeRecord, stamp: $0)] },
       columns: columns.sorted { $0.name < $1.name })
@@ -124,26 +118,26 @@ private struct Explainer {
 
   /// Returns a column's name. For a part, and for the column's own value beside parts, it says so.
   private func name(_ column: Int64, _ state: ZoneRecords.State) throws -> String {
-    let name = try session.catalog.displayedName(column)
-    let hasParts = try state.cells.keys.contains { try session.catalog.part($0)?.column.folded == name.folded }
+    let name = try transaction.catalog.displayedName(column)
+    let hasParts = try state.cells.keys.contains { try transaction.catalog.part($0)?.column.folded == name.folded }
     return hasParts ? "\(name) (assigned)" : name
   }
 
   /// Returns the withheld references by column. Other values that are not shown are still downloading, or have no
   /// column here.
   private func withheld(_ record: StoredRecord) throws -> [Int64: RecordExplanation.Withheld] {
-    guard record.isShown, !record.extra.isEmpty, let table = session.catalog.table(ref.table),
+    guard record.isShown, !record.extra.isEmpty, let table = transaction.catalog.table(ref.table),
       let row = try records.row(table, ref.key)
     else { return [:] }
     var found: [Int64: RecordExplanation.Withheld] = [:]
     for reference in table.references where reference.isReset {
       let column = table.columns[reference.column].id
       guard let value = record.extra[column], value != row[reference.column],
-        let parent = session.catalog.table(reference.parent)
+        let parent = transaction.catalog.table(reference.parent)
       else { continue }
       let awaited = RecordRef(table: parent.id, key: parent.parentKey(value))
       found[column] = RecordExplanation.Withheld(
-        shown: row[reference.column], parent: try session.awaited(awaited, besides: records.zone),
+        shown: row[reference.column], parent: try transaction.awaited(awaited, besides: records.zone),
         isParentDeleted: try records.load(awaited)?.isAlive == false)
     }
     return found
@@ -151,7 +145,7 @@ private struct Explainer {
 
   /// Returns an explanation of a row that is too long to be sent. It has no record yet.
   private func unsent() throws -> (RecordExplanation, given: Set<Stamp>)? {
-    guard let held = try session.held(ref, nil, records.zone) else { return nil }
+    guard let held = try transaction.heldRecord(ref, nil, records.zone) else { return nil }
     let explanation = RecordExplanation(
       zone: held.zone, table: held.table, key: held.key, generation: 0, isAlive: true, held: held, columns: [])
     return (explanation, [])
@@ -172,9 +166,9 @@ private struct Explainer {
     var given: Set<Stamp> = []
     var writes: [Int64: [(stamp: Stamp, value: Value)]] = [:]
     var seen: [Stamp: CausalContext] = [:]
-    for head in try session.catalog.heads.all(records.zone.id) where head.merged > 0 {
+    for head in try transaction.catalog.heads.all(records.zone.id) where head.merged > 0 {
       var context = CausalContext()
-      let signer = try session.catalog.author(head.author)
+      let signer = try transaction.catalog.author(head.author)
       func sign(_ column: Int64, _ stamp: Stamp) {
         let signed = Signed(column: column, stamp: stamp)
         if signers[signed] == nil || stamp.author == signer { signers[signed] = signer }

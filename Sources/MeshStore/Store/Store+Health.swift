@@ -31,13 +31,13 @@ extension Store {
   /// Returns the synchronized tables that are not in the file, by name.
   public func missingTables() throws -> [String: Fate] {
     let noted = repairs.fates
-    return try read { session in
-      let renamed = try Capture.renamed(session.db)
-      let gone = try TrackedTable.all(session.db).filter { $0.schema == nil }.map { table -> (String, Fate) in
+    return try read { transaction in
+      let renamed = try Capture.renamed(transaction.db)
+      let gone = try TrackedTable.all(transaction.db).filter { $0.schema == nil }.map { table -> (String, Fate) in
         // Nobody has looked since the table disappeared.
         let seen: Fate? = renamed[table.id].map(Fate.renamed) ?? (table.schemaRow == nil ? nil : .dropped)
         let fate = seen ?? noted[table.name] ?? .notKnown
-        if case .renamed(let name) = fate, try TableSchema.kind(session.db, name) == nil {
+        if case .renamed(let name) = fate, try TableSchema.kind(transaction.db, name) == nil {
           return (table.name, Fate.notKnown)
         }
         return (table.name, fate)
@@ -48,9 +48,9 @@ extension Store {
 
   public func captureFaults() throws -> [CaptureFault] {
     let missing = try missingTables()
-    return try read { session in
-      var faults = try TrackedTable.all(session.db).compactMap { try Capture.fault($0, missing, session.db) }
-      if try session.sql.exists("SELECT 1 FROM mesh_state WHERE applying <> 0") { faults.append(.silenced) }
+    return try read { transaction in
+      var faults = try TrackedTable.all(transaction.db).compactMap { try Capture.fault($0, missing, transaction.db) }
+      if try transaction.state.isSilent() { faults.append(.silenced) }
       return faults
     }
   }
@@ -82,11 +82,11 @@ extension Store {
   /// Returns the time at which the oldest row of the pending log was written, by the writer's clock, in milliseconds
   /// since 1970. Returns nil if there is none. Imported rows don't count.
   public func oldestPending() throws -> Int64? {
-    try read { try $0.sql.integer("SELECT min(wall) FROM mesh_pending WHERE wall > 0") }
+    try read { try $0.pending.oldest() }
   }
 }
 
-extension Session {
+extension Transaction {
   func trackingFaults() throws -> [TrackingRules.Violation] {
     try TrackingRules.laterViolations(db)
       + catalog.allTables.filter(isSharedInPart).map { table in
@@ -102,11 +102,7 @@ extension Session {
   /// Returns whether the table has several foreign keys, but its records joined a share when it had one.
   private func isSharedInPart(_ table: TableForm) throws -> Bool {
     try table.schema.foreignKeys.count > 1 && !table.isPrivate && catalog.zones().isRouted
-      && sql.exists(
-        """
-        SELECT 1 FROM mesh_record WHERE tbl = ? AND held IS NULL AND generation & 1
-          AND zone IN (SELECT id FROM mesh_zone WHERE root_table IS NOT NULL AND NOT stopped) LIMIT 1
-        """, [.integer(table.id)])
+      && recordRows.isShared(table.id)
   }
 }
 

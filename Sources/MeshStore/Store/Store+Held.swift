@@ -40,45 +40,35 @@ public struct HeldRecord: Hashable, Sendable {
 extension Store {
   /// Returns at most `limit` held records. Those that have a row come last.
   public func heldRecords(limit: Int) throws -> [HeldRecord] {
-    try listed(
-      """
-      SELECT r.zone, r.tbl, r.key FROM mesh_record r
-      WHERE r.extra IS NOT NULL AND r.held IS NOT NULL AND r.tbl NOT IN (\(Self.untracked))
-      UNION ALL SELECT zone, tbl, key FROM mesh_held WHERE reason IN (\(Self.shownReasons))
-      """, limit)
+    try listed { try $0.list(limit: limit) }
   }
 
   /// Returns the records whose rows are older than the merged values, because their tables refuse those values.
   public func refusedRecords(limit: Int) throws -> [HeldRecord] {
-    try listed("SELECT zone, tbl, key FROM mesh_held WHERE reason = \(HeldReason.editRefused.rawValue)", limit)
+    try listed { try $0.list(.editRefused, limit: limit) }
   }
 
-  private func listed(_ places: String, _ limit: Int) throws -> [HeldRecord] {
-    try read { session in
-      let found = try session.sql.all("\(places) LIMIT ?", [.count(limit)]) {
-        (zone: $0.integer(0), ref: RecordRef(table: $0.integer(1), key: $0.value(2)))
-      }
+  private func listed(_ places: (HeldTable) throws -> [HeldTable.Place]) throws -> [HeldRecord] {
+    try read { transaction in
+      let found = try places(transaction.held)
       var zones: [Int64: ZoneRecords] = [:]
       return try found.compactMap { zone, ref in
-        guard let row = try zones[zone]?.zone ?? ZoneRow.read(id: zone, session.sql) else { return nil }
-        let records = zones[zone] ?? ZoneRecords(session, zone: row)
+        guard let row = try zones[zone]?.zone ?? transaction.zoneRows.read(id: zone) else { return nil }
+        let records = zones[zone] ?? ZoneRecords(transaction, zone: row)
         zones[zone] = records
-        return try session.held(ref, try records.load(ref), records.zone)
+        return try transaction.heldRecord(ref, try records.load(ref), records.zone)
       }
     }
   }
 
-  /// The reasons of held records that have a row, as a list in SQL.
-  static let shownReasons = HeldReason.allCases.filter(\.isShown).map { "\($0.rawValue)" }.joined(separator: ", ")
-
   /// Makes the next calls of `apply` check every held record again.
-  public func retryHeld() throws { try write { try $0.requestShow() } }
+  public func retryHeld() throws { try write { try $0.work.requestShow() } }
 
   /// Returns whether held records are still waiting to be checked again.
-  public func isShowing() throws -> Bool { try read { try $0.sql.exists("SELECT 1 FROM mesh_show LIMIT 1") } }
+  public func isShowing() throws -> Bool { try read { try $0.work.isShowing() } }
 }
 
-extension Session {
+extension Transaction {
   /// Returns the number of held records by reason.
   ///
   /// For a record that lacks a parent, the function looks up whether the parent was deleted, was never here, or is in
@@ -86,32 +76,16 @@ extension Session {
   /// anybody to read, the reason from the time when they were withdrawn counts.
   func heldCounts() throws -> [HeldReason: Int] {
     let reasons: [HeldReason] = [.missingParent, .parentDeleted, .parentElsewhere]
-    let lacking = reasons.map { "\($0.rawValue)" }.joined(separator: ", ")
-    let live = "extra IS NOT NULL AND held IS NOT NULL AND tbl NOT IN (\(Store.untracked))"
-    let found = try sql.all("SELECT held, count(*) FROM mesh_record WHERE \(live) GROUP BY held") {
-      ($0.integer(0), Int($0.integer(1)))
-    }
-    var counts: [HeldReason: Int] = [:]
-    for (number, count) in found {
-      guard let reason = HeldReason(rawValue: number) else { continue }
-      counts[reason == .untracked ? .unknownTable : reason, default: 0] += count
-    }
-    let shown = try sql.all(
-      """
-      SELECT reason, count(*) FROM mesh_held
-      WHERE reason IN (\(Store.shownReasons)) AND tbl NOT IN (\(Store.untracked)) GROUP BY reason
-      """
-    ) { (HeldReason(rawValue: $0.integer(0)), Int($0.integer(1))) }
-    for case (let reason?, let count) in shown { counts[reason] = count }
-    let orphans = found.filter { HeldReason(rawValue: $0.0).map(reasons.contains) ?? false }.reduce(0) { $0 + $1.1 }
+    let found = try recordRows.heldCounts()
+    var counts = found
+    if let untracked = counts.removeValue(forKey: .untracked) { counts[.unknownTable, default: 0] += untracked }
+    counts.merge(try held.countsOfShown()) { $1 }
+    let orphans = reasons.reduce(0) { $0 + (found[$1] ?? 0) }
     guard orphans > 0, orphans <= Self.orphansLookedAt else { return counts }
     for reason in reasons { counts[reason] = nil }
-    let refs = try sql.all(
-      "SELECT zone, tbl, key FROM mesh_record WHERE \(live) AND held IN (\(lacking))"
-    ) { (zone: $0.integer(0), ref: RecordRef(table: $0.integer(1), key: $0.value(2))) }
-    for (zone, ref) in refs {
-      guard let row = try ZoneRow.read(id: zone, sql) else { continue }
-      let held = try held(ref, ZoneRecords(self, zone: row).load(ref), row)
+    for (zone, ref) in try recordRows.held(for: reasons) {
+      guard let row = try zoneRows.read(id: zone) else { continue }
+      let held = try heldRecord(ref, ZoneRecords(self, zone: row).load(ref), row)
       if let reason = held?.reason { counts[reason, default: 0] += 1 }
     }
     return counts
@@ -121,22 +95,17 @@ extension Session {
   private static let orphansLookedAt = 1_000
 
   /// Returns the held record, or nil if nothing holds the record and its row is sent.
-  func held(_ ref: RecordRef, _ record: StoredRecord?, _ zone: ZoneRow) throws -> HeldRecord? {
-    let noted = try sql.first(
-      "SELECT reason, message, since FROM mesh_held WHERE tbl = ? AND key = ? AND zone = ?",
-      [.integer(ref.table), ref.key, .integer(zone.id)]
-    ) { (HeldReason(rawValue: $0.integer(0)), $0.text(1), $0.isNull(2) ? nil : $0.integer(2)) }
-    let isUntracked = try sql.exists(
-      "SELECT 1 FROM mesh_table WHERE id = ? AND id IN (\(Store.untracked))", [.integer(ref.table)])
-    if isUntracked { return nil }
-    guard var reason = record?.held ?? noted?.0,
+  func heldRecord(_ ref: RecordRef, _ record: StoredRecord?, _ zone: ZoneRow) throws -> HeldRecord? {
+    if try tableList.isUntracked(ref.table) { return nil }
+    let noted = try held.note(of: ref, in: zone.id)
+    guard var reason = record?.held ?? noted?.reason,
       record?.held != nil || reason == .valueTooLong || reason.isShown && record?.isShown == true
     else { return nil }
     if reason == .untracked { reason = .unknownTable }
     var held = HeldRecord(
       zone: zone.zone, table: try catalog.tableName(ref.table), key: ref.key, reason: reason,
-      message: noted?.0 == reason ? noted?.1 : nil,
-      since: record?.held == nil && reason != .editRefused ? noted?.2 : record?.heldSince, waitsFor: [])
+      message: noted?.reason == reason ? noted?.message : nil,
+      since: record?.held == nil && reason != .editRefused ? noted?.since : record?.heldSince, waitsFor: [])
     if reason == .constraint || reason == .editRefused, let record {
       held.refused = try refused(ref, record)
       if let message = held.message { held.deciding = try deciding(ref, message) }
@@ -144,7 +113,8 @@ extension Session {
     switch reason {
     case .slotTaken: held.waitsFor = [try awaited(ref, besides: zone)]
     case .missingParent, .parentDeleted, .parentElsewhere: try nameParents(of: ref, record, zone, &held)
-    case .shownHereOnly: held.waitsFor = try waited(ref, zone).map { try awaited($0, besides: zone) }
+    case .shownHereOnly:
+      held.waitsFor = try self.held.awaited(by: ref, in: zone.id).map { try awaited($0, besides: zone) }
     case .unknownTable, .untracked, .constraint, .valueTooLong, .outsideShare, .assetIncomplete, .editRefused: break
     }
     return held
@@ -187,7 +157,7 @@ extension Session {
         missing.append(RecordRef(table: parent.id, key: parent.parentKey(value)))
       }
     }
-    let waited = try waited(ref, zone)
+    let waited = try self.held.awaited(by: ref, in: zone.id)
     if missing.isEmpty { missing = waited }
     let elsewhere = try Set(waited + missing).filter { try isElsewhere($0, besides: zone) }
     if !elsewhere.isEmpty { missing = elsewhere.sorted { ($0.table, $0.key) < ($1.table, $1.key) } }
@@ -200,15 +170,8 @@ extension Session {
     held.reason = first?.isAlive == false ? .parentDeleted : .missingParent
   }
 
-  private func waited(_ ref: RecordRef, _ zone: ZoneRow) throws -> [RecordRef] {
-    try sql.all(
-      "SELECT parent_tbl, parent_key FROM mesh_wait WHERE tbl = ? AND key = ? AND zone = ?",
-      [.integer(ref.table), ref.key, .integer(zone.id)]
-    ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
-  }
-
   func awaited(_ ref: RecordRef, besides zone: ZoneRow) throws -> HeldRecord.Awaited {
-    let other = try occupant(ref, besides: zone.id).flatMap { try ZoneRow.read(id: $0, sql) }
+    let other = try occupant(ref, besides: zone.id).flatMap { try zoneRows.read(id: $0) }
     return HeldRecord.Awaited(table: try catalog.tableName(ref.table), key: ref.key, zone: other?.zone)
   }
 }

@@ -16,22 +16,13 @@ public struct StoreQuotas: Sendable {
 
 extension Store {
   public func quotas() throws -> StoreQuotas {
-    try read { session in
+    try read { transaction in
       var quotas = StoreQuotas()
-      let named = try session.sql.all(
-        """
-        SELECT mesh_zone.zone, author, count(*) FROM mesh_named JOIN mesh_zone ON mesh_zone.id = mesh_named.zone
-        GROUP BY mesh_named.zone, author
-        """
-      ) { (ZoneID($0.bytes(0)), $0.integer(1), Int($0.integer(2))) }
-      for case (let zone?, let author, let count) in named {
-        quotas.names[zone, default: [:]][try session.catalog.author(author)] = count
+      for case (let zone?, let author, let count) in try transaction.names.namedCounts() {
+        quotas.names[zone, default: [:]][try transaction.catalog.author(author)] = count
       }
-      quotas.waiting = try session.catalog.heads.waiting()
-      let policies = try session.sql.all(
-        "SELECT account, count(*) FROM mesh_policy WHERE account <> x'' GROUP BY account"
-      ) { (AccountID($0.bytes(0)), Int($0.integer(1))) }
-      for case (let account?, let count) in policies { quotas.policies[account] = count }
+      quotas.waiting = try transaction.catalog.heads.waiting()
+      quotas.policies = try transaction.policies.counts()
       return quotas
     }
   }

@@ -6,28 +6,21 @@ public import MeshCore
 extension Store {
   /// Returns the number of receipts of each zone that has some.
   public func receiptCounts() throws -> [ZoneID: Int] {
-    try read { session in
-      let counts = try session.sql.all(
-        "SELECT z.zone, count(*) FROM mesh_receipt r JOIN mesh_zone z ON z.id = r.zone GROUP BY z.id"
-      ) { row in ZoneID(row.bytes(0)).map { ($0, Int(row.integer(1))) } }
-      return Dictionary(counts.compactMap(\.self), uniquingKeysWith: +)
-    }
+    try read { try $0.receipts.counts() }
   }
 
   public func receipts(_ zone: ZoneID) throws -> [Receipt] {
-    try read { session in
-      guard let row = try ZoneRow.read(zone, session.sql) else { return [] }
-      return try session.sql.all(
-        "SELECT tbl, key, extra, reason, noted FROM mesh_receipt WHERE zone = ? ORDER BY id DESC", [.integer(row.id)]
-      ) { receipt in
-        let values = try receipt.optionalBytes(2).map { try ExtraValues.decode($0) }
-        let named = try values.map { values in
-          Dictionary(try values.map { (try session.catalog.column($0.key).name, $0.value) }, uniquingKeysWith: { $1 })
+    try read { transaction in
+      guard let row = try transaction.zoneRows.read(zone) else { return [] }
+      return try transaction.receipts.list(row.id).reversed().map { receipt in
+        let named = try receipt.values.map { values in
+          Dictionary(
+            try values.map { (try transaction.catalog.column($0.key).name, $0.value) }, uniquingKeysWith: { $1 })
         }
         return Receipt(
           zone: zone,
-          record: RecordName(table: try session.catalog.tableName(receipt.integer(0)), key: receipt.value(1)),
-          values: named, reason: Receipt.Reason(rawValue: receipt.integer(3)) ?? .cut, noted: receipt.integer(4))
+          record: RecordName(table: try transaction.catalog.tableName(receipt.ref.table), key: receipt.ref.key),
+          values: named, reason: receipt.reason, noted: receipt.noted)
       }
     }
   }
@@ -39,21 +32,17 @@ extension Store {
   ///
   /// - Returns: The number of written receipts, and the records that block others.
   public func restoreReceipts(_ zone: ZoneID) throws -> (written: Int, inTheWay: Set<RecordName>) {
-    try write { session in
-      guard let row = try ZoneRow.read(zone, session.sql) else { return (0, []) }
-      let receipts = try session.sql.all(
-        "SELECT id, tbl, key, extra FROM mesh_receipt WHERE zone = ? ORDER BY id", [.integer(row.id)]
-      ) { (id: $0.integer(0), ref: RecordRef(table: $0.integer(1), key: $0.value(2)), values: $0.optionalBytes(3)) }
+    try write { transaction in
+      guard let row = try transaction.zoneRows.read(zone) else { return (0, []) }
       var restored = 0
       var inTheWay: Set<RecordName> = []
-      for receipt in receipts {
-        let values = try receipt.values.map { try ExtraValues.decode($0) }
-        if let other = try session.occupant(of: receipt.ref, values, besides: row) {
-          inTheWay.insert(RecordName(table: try session.catalog.tableName(other.table), key: other.key))
+      for receipt in try transaction.receipts.list(row.id) {
+        if let other = try transaction.occupant(of: receipt.ref, receipt.values, besides: row) {
+          inTheWay.insert(RecordName(table: try transaction.catalog.tableName(other.table), key: other.key))
           continue
         }
-        guard try session.writeAgain(receipt.ref, values) else { continue }
-        try session.sql.run("DELETE FROM mesh_receipt WHERE id = ?", [.integer(receipt.id)])
+        guard try transaction.writeAgain(receipt.ref, receipt.values) else { continue }
+        try transaction.receipts.remove(receipt.id)
         restored += 1
       }
       return (restored, inTheWay)
@@ -62,27 +51,20 @@ extension Store {
 
   /// Deletes a zone's receipts and their change sets. Returns the number of receipts.
   public func discardReceipts(_ zone: ZoneID) throws -> Int {
-    try write { session in
-      guard let row = try ZoneRow.read(zone, session.sql) else { return 0 }
-      let count = try session.sql.integer("SELECT count(*) FROM mesh_receipt WHERE zone = ?", [.integer(row.id)])
-      try session.sql.run("DELETE FROM mesh_receipt WHERE zone = ?", [.integer(row.id)])
-      try session.sql.run("DELETE FROM mesh_log WHERE zone = ?", [.integer(-row.id)])
-      return Int(count ?? 0)
+    try write { transaction in
+      guard let row = try transaction.zoneRows.read(zone) else { return 0 }
+      try transaction.log.removeReverted(in: row.id)
+      return try transaction.receipts.removeAll(of: row.id)
     }
   }
 }
 
-extension Session {
+extension Transaction {
   func noteReceipt(_ ref: RecordRef, _ values: [Int64: Value]?, zone: Int64, _ reason: Receipt.Reason, now: Int64)
     throws
   {
     reached(.receiptKept)
-    try sql.run(
-      "INSERT INTO mesh_receipt (zone, tbl, key, extra, reason, noted) VALUES (?, ?, ?, ?, ?, ?)",
-      [
-        .integer(zone), .integer(ref.table), ref.key, values.map { .blob(ExtraValues.encode($0) ?? [0]) } ?? .null,
-        .integer(reason.rawValue), .integer(now),
-      ])
+    try receipts.insert(ref, values, zone: zone, reason, now: now)
   }
 
   /// Returns the record that keeps a zone's write from reaching its own record, or nil if there is none. It is another
@@ -139,13 +121,9 @@ extension Session {
       if !chosen.isEmpty { try sql.run(table.update(chosen), fields + [ref.key]) }
     } else {
       let key = table.keyColumn.flatMap { values[table.columns[$0].id] } ?? ref.key
-      let last = try sql.integer("SELECT max(id) FROM mesh_pending") ?? 0
+      let last = try pending.last()
       try sql.run(table.upsert(chosen), [key] + fields)
-      try sql.run(
-        """
-        UPDATE mesh_pending SET word = \(PendingSlice.restored)
-        WHERE id = (SELECT min(id) FROM mesh_pending WHERE id > ? AND tbl = ? AND op = \(PendingSlice.Op.insert))
-        """, [.integer(last), .integer(table.id)])
+      try pending.markRestored(table.id, after: last)
     }
   }
 }

@@ -75,10 +75,10 @@ extension Store {
   /// - Throws: `ResolveError`. Nothing is changed then.
   public func resolve(_ resolution: Resolution, now: Int64) throws -> ResolvedRecord {
     do {
-      return try writeRefusing { session, refused in
-        guard try session.isInStep() else { throw ResolveError.written }
-        var resolver = try Resolver(session, resolution)
-        return try session.applying { try resolver.run(refused, now: now) }
+      return try writeRefusing { transaction, refused in
+        guard try transaction.isInStep() else { throw ResolveError.written }
+        var resolver = try Resolver(transaction, resolution)
+        return try transaction.applying { try resolver.run(refused, now: now) }
       }
     } catch let error as StillRefused {
       throw ResolveError.refused(error.message)
@@ -90,7 +90,7 @@ extension Store {
 }
 
 private struct Resolver {
-  let session: Session
+  let transaction: Transaction
   let table: TableForm
   let ref: RecordRef
   let records: ZoneRecords
@@ -98,22 +98,20 @@ private struct Resolver {
   /// The chosen values by column.
   var chosen: [Int64: Value]
 
-  init(_ session: Session, _ resolution: Resolution) throws {
-    guard let number = session.catalog.knownTable(resolution.table), let table = session.catalog.table(number) else {
+  init(_ transaction: Transaction, _ resolution: Resolution) throws {
+    guard let number = transaction.catalog.knownTable(resolution.table), let table = transaction.catalog.table(number)
+    else {
       throw StoreError.unknownTable(resolution.table)
     }
-    self.session = session
+    self.transaction = transaction
     self.table = table
     var found: [(RecordRef, ZoneRecords, StoredRecord)] = []
     var isKnown = false
     for key in resolution.keys where found.isEmpty {
       let ref = RecordRef(table: table.id, key: table.form.canonical(key))
-      let zones = try session.sql.all(
-        "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ?", [.integer(ref.table), ref.key]
-      ) { $0.integer(0) }
-      for id in zones {
-        guard let zone = try ZoneRow.read(id: id, session.sql) else { continue }
-        let records = ZoneRecords(session, zone: zone)
+      for id in try transaction.recordRows.zones(of: ref) {
+        guard let zone = try transaction.zoneRows.read(id: id) else { continue }
+        let records = ZoneRecords(transaction, zone: zone)
         guard resolution.zone == nil || resolution.zone == zone.zone, let record = try records.load(ref) else {
           continue
         }
@@ -126,11 +124,11 @@ private struct Resolver {
       let name = resolution.table
       throw isKnown ? ResolveError.notRefused(table: name) : ResolveError.unknownRecord(table: name)
     }
-    guard try session.catalog.zones().mayWrite(records.zone.id) else { throw ResolveError.notPermitted }
+    guard try transaction.catalog.zones().mayWrite(records.zone.id) else { throw ResolveError.notPermitted }
     (self.ref, self.records, self.record) = (ref, records, record)
     chosen = resolution.keepsShown ? record.accepted : [:]
     if resolution.keepsShown, let blob = record.extra.keys.first(where: { record.hides($0) && chosen[$0] == nil }) {
-      throw ResolveError.blob(column: try session.catalog.column(blob).name)
+      throw ResolveError.blob(column: try transaction.catalog.column(blob).name)
     }
     for (name, text) in resolution.values {
       guard let index = table.index(named: name), index != table.keyColumn, table.columns[index].schema.isKey == false
@@ -143,37 +141,31 @@ private struct Resolver {
   }
 
   mutating func run(_ refused: [RecordRef: String], now: Int64) throws -> ResolvedRecord {
-    let isWritten = try session.sql.exists(
-      "SELECT 1 FROM mesh_pending WHERE tbl = ? AND key = ? LIMIT 1", [.integer(ref.table), ref.key])
-    guard !isWritten else { throw ResolveError.written }
-    let materialiser = try Materialiser(records, session.progress(), refused: refused)
+    guard try !transaction.pending.has(ref) else { throw ResolveError.written }
+    let materialiser = try Materialiser(records, transaction.progress(), refused: refused)
     let state = try records.state(ref, record)
     try materialiser.requireNoticed(ref, record, state)
     try materialiser.place(ref, state, replacing: record, changed: [], choosing: chosen)
     try materialiser.settle()
-    try records.zone.save(session.sql)
+    try transaction.zoneRows.save(records.zone)
     guard let settled = try records.load(ref), settled.isShown else {
       throw ResolveError.held(try records.load(ref)?.held ?? .constraint)
     }
     try noteEdits(now)
     var values: [String: Value] = [:]
-    for column in chosen.keys { values[try session.catalog.column(column).name] = settled.shown[column] }
+    for column in chosen.keys { values[try transaction.catalog.column(column).name] = settled.shown[column] }
     return ResolvedRecord(
-      zone: records.zone.zone, table: try session.catalog.tableName(ref.table), key: ref.key, values: values)
+      zone: records.zone.zone, table: try transaction.catalog.tableName(ref.table), key: ref.key, values: values)
   }
 
   /// Notes the edits as a trigger would note an update.
   private func noteEdits(_ now: Int64) throws {
-    guard let layout = try TrackedTable.read(session.db, id: table.id)?.layout else { return }
-    let places = try session.catalog.layout(layout).enumerated().filter { chosen[$0.element] != nil }.map(\.offset)
+    guard let layout = try TrackedTable.read(transaction.db, id: table.id)?.layout else { return }
+    let places = try transaction.catalog.layout(layout).enumerated().filter { chosen[$0.element] != nil }.map(\.offset)
     for (word, places) in Dictionary(grouping: places, by: { $0 / Layout.wordSize }) {
       let mask = places.reduce(Int64(0)) { $0 | 1 << Int64($1 % Layout.wordSize) }
-      try session.sql.run(
-        "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        [
-          .integer(table.id), .integer(layout), ref.key, .integer(PendingSlice.Op.update), .integer(Int64(word)),
-          .integer(mask), .integer(now),
-        ])
+      try transaction.pending.note(
+        ref, PendingSlice.Op.update, layout: layout, word: Int64(word), mask: mask, wall: now)
     }
   }
 }

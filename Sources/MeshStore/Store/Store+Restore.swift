@@ -35,14 +35,16 @@ extension Store {
   public func restore(
     _ wanted: Restoration, _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> RestoredRecord {
-    let (plan, descendants) = try read { session -> (RestorePlan, [RestorePlan]) in
-      let plan = try session.plan(wanted, reader)
+    let (plan, descendants) = try read { transaction -> (RestorePlan, [RestorePlan]) in
+      let restorer = Restorer(transaction: transaction)
+      let plan = try restorer.plan(wanted, reader)
       guard case .record(_, _, _, true) = wanted else { return (plan, []) }
-      return (plan, try session.descendants(of: plan, reader))
+      return (plan, try restorer.descendants(of: plan, reader))
     }
-    return try write { session in
-      var restored = try session.carryOut(plan)
-      for descendant in descendants { _ = try session.carryOut(descendant) }
+    return try write { transaction in
+      let restorer = Restorer(transaction: transaction)
+      var restored = try restorer.carryOut(plan)
+      for descendant in descendants { _ = try restorer.carryOut(descendant) }
       restored.descendants = descendants.count
       return restored
     }
@@ -50,7 +52,7 @@ extension Store {
 }
 
 /// The writes of a restoration, planned from a snapshot.
-private struct RestorePlan {
+struct RestorePlan {
   let ref: RecordRef
   let zone: Int64
   /// The generation at the time of planning. If it has changed, somebody wrote to the record.
@@ -59,8 +61,11 @@ private struct RestorePlan {
   var values: [Int64: Value]?
 }
 
-extension Session {
-  fileprivate func plan(
+/// Restores values that were overwritten or deleted.
+struct Restorer: Step {
+  let transaction: Transaction
+
+  func plan(
     _ wanted: Restoration, _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> RestorePlan {
     switch wanted {
@@ -77,16 +82,11 @@ extension Session {
       }
       return try plan(ref, place, numbers, reader)
     case .conflict(let id):
-      let found = try sql.first("SELECT zone, tbl, key, col, value FROM mesh_conflict WHERE id = ?", [.integer(id)]) {
-        (
-          zone: $0.integer(0), ref: RecordRef(table: $0.integer(1), key: $0.value(2)), column: $0.integer(3),
-          value: try ExtraValues.decodeValue($0.bytes(4))
-        )
-      }
-      guard let found, let zone = try ZoneRow.read(id: found.zone, sql) else {
+      guard let found = try transaction.conflicts.find(id), let zone = try transaction.zoneRows.read(id: found.zone)
+      else {
         throw RestoreError.unknownConflict(id)
       }
-      let place = try placeToRestore(found.ref) ?? ZoneRecords(self, zone: zone)
+      let place = try placeToRestore(found.ref) ?? ZoneRecords(transaction, zone: zone)
       let record = try place.load(found.ref)
       var plan = RestorePlan(ref: found.ref, zone: place.zone.id, generation: record?.generation ?? 0, values: nil)
       if found.column == ZoneRecords.wholeRecord {
@@ -119,7 +119,7 @@ extension Session {
     _ part: ColumnPart, _ number: Int64, lostIn conflict: Int64, _ ref: RecordRef, _ place: ZoneRecords, _ value: Value
   ) throws -> Int64 {
     let name = try catalog.displayedName(number)
-    if try lateParts(ref, in: place).contains(where: { $0.conflict == conflict }) {
+    if try transaction.lateParts(ref, in: place).contains(where: { $0.conflict == conflict }) {
       throw RestoreError.continues(column: name)
     }
     guard part.policy != .counter else {
@@ -139,7 +139,7 @@ extension Session {
     _ ref: RecordRef, _ place: ZoneRecords, _ record: StoredRecord?, _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> ZoneRecords.State? {
     guard let record else { return nil }
-    let log = LogReader(session: self, zone: place.zone.id, reader: try reader(place.zone.zone))
+    let log = LogReader(transaction: transaction, zone: place.zone.id, reader: try reader(place.zone.zone))
     return try log.lastLives(before: [ref: record.generation])[ref]
   }
 
@@ -147,24 +147,19 @@ extension Session {
   private func shownValues(_ ref: RecordRef, _ state: ZoneRecords.State) throws -> [Int64: Value] {
     let values = try state.cells.filter { try catalog.part($0.key) == nil }.mapValues(\.value)
     guard let table = catalog.table(ref.table) else { return values }
-    return try values.merging(folded(table, state)) { $1 }
+    return try values.merging(transaction.folded(table, state)) { $1 }
   }
 
   /// Returns the values of a record that lost. The log no longer has its last ones because of a cutoff.
   private func lostValues(_ ref: RecordRef, _ zone: ZoneRow) throws -> [Int64: Value] {
-    let lost = try sql.all(
-      "SELECT col, value FROM mesh_conflict WHERE zone = ? AND tbl = ? AND key = ? AND col <> ? ORDER BY id",
-      [.integer(zone.id), .integer(ref.table), ref.key, .integer(ZoneRecords.wholeRecord)]
-    ) { ($0.integer(0), try ExtraValues.decodeValue($0.bytes(1))) }
-    return try Dictionary(lost, uniquingKeysWith: { $1 }).filter { try catalog.part($0.key) == nil }
+    try transaction.conflicts.lastValues(of: ref, in: zone.id).filter { try catalog.part($0.key) == nil }
   }
 
   /// Returns the zone that shows the record, or else the zone in which it was deleted last.
   func placeToRestore(_ ref: RecordRef) throws -> ZoneRecords? {
-    let zones = try sql.all(
-      "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ?", [.integer(ref.table), ref.key]
-    ) { $0.integer(0) }
-    let places = try zones.compactMap { try ZoneRow.read(id: $0, sql).map { ZoneRecords(self, zone: $0) } }
+    let places = try transaction.recordRows.zones(of: ref).compactMap {
+      try transaction.zoneRows.read(id: $0).map { ZoneRecords(transaction, zone: $0) }
+    }
     let found = try places.compactMap { place in try place.load(ref).map { (place, $0) } }
     if let shown = found.first(where: { $0.1.isShown }) ?? found.first(where: { $0.1.isAlive }) { return shown.0 }
     return found.max { $0.1.stamps.latest < $1.1.stamps.latest }?.0
@@ -175,7 +170,7 @@ extension Session {
   ) throws -> RestorePlan {
     let name = try catalog.tableName(ref.table)
     guard let record = try place.load(ref) else { throw RestoreError.unknownRecord(table: name) }
-    let log = LogReader(session: self, zone: place.zone.id, reader: try reader(place.zone.zone))
+    let log = LogReader(transaction: transaction, zone: place.zone.id, reader: try reader(place.zone.zone))
     var plan = RestorePlan(ref: ref, zone: place.zone.id, generation: record.generation, values: nil)
     if let reason = record.held { throw RestoreError.held(reason) }
     if record.isAlive {
@@ -204,24 +199,20 @@ extension Session {
   /// Returns the records that were deleted with the record or after it, and that referred to it directly or through
   /// others. Parents come before children. The deletes that follow from a parent's delete have the same time or a later
   /// one.
-  fileprivate func descendants(
+  func descendants(
     of root: RestorePlan, _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> [RestorePlan] {
-    guard let zone = try ZoneRow.read(id: root.zone, sql) else { return [] }
-    let records = ZoneRecords(self, zone: zone)
+    guard let zone = try transaction.zoneRows.read(id: root.zone) else { return [] }
+    let records = ZoneRecords(transaction, zone: zone)
     guard let deleted = try records.load(root.ref), !deleted.isAlive else { return [] }
     var generations: [RecordRef: UInt64] = [:]
     for table in closure(of: root.ref.table) {
-      let keys = try sql.all(
-        "SELECT key FROM mesh_record WHERE tbl = ? AND zone = ? AND NOT generation & 1",
-        [.integer(table.id), .integer(zone.id)]
-      ) { RecordRef(table: table.id, key: $0.value(0)) }
-      for ref in keys where ref != root.ref {
+      for ref in try transaction.recordRows.deleted(of: table.id, in: zone.id) where ref != root.ref {
         guard let record = try records.load(ref), record.stamps.latest >= deleted.stamps.latest else { continue }
         generations[ref] = record.generation
       }
     }
-    let log = LogReader(session: self, zone: zone.id, reader: try reader(zone.zone))
+    let log = LogReader(transaction: transaction, zone: zone.id, reader: try reader(zone.zone))
     let lives = try log.lastLives(before: generations)
     var (found, parents): ([RestorePlan], [RecordRef]) = ([], [root.ref])
     while let parent = parents.popLast() {
@@ -254,13 +245,13 @@ extension Session {
     return found.values.sorted { $0.id < $1.id }
   }
 
-  fileprivate func carryOut(_ plan: RestorePlan) throws -> RestoredRecord {
+  func carryOut(_ plan: RestorePlan) throws -> RestoredRecord {
     let name = try catalog.tableName(plan.ref.table)
-    guard let table = catalog.table(plan.ref.table), let zone = try ZoneRow.read(id: plan.zone, sql) else {
+    guard let table = catalog.table(plan.ref.table), let zone = try transaction.zoneRows.read(id: plan.zone) else {
       throw RestoreError.held(.unknownTable)
     }
     // There is no record if a cutoff reverted its birth.
-    let record = try ZoneRecords(self, zone: zone).load(plan.ref)
+    let record = try ZoneRecords(transaction, zone: zone).load(plan.ref)
     if let reason = record?.held { throw RestoreError.held(reason) }
     let (isAlive, hasRow) = (record?.isAlive ?? false, try sql.exists(table.selectKey, [plan.ref.key]))
     guard record?.generation ?? 0 == plan.generation, isAlive == hasRow else { throw RestoreError.changed }
@@ -275,7 +266,7 @@ extension Session {
     let (values, gone) = try withBytes(wanted, plan.ref, table)
     if let column = gone.first, values?.isEmpty == true, isAlive { throw RestoreError.assetGone(column: column) }
     do {
-      try writeAgain(plan.ref, values, table)
+      try transaction.writeAgain(plan.ref, values, table)
     } catch let error as DatabaseError where error.refusesRow && sql.isInTransaction {
       throw RestoreError.refused(error.reason, values: try named(values ?? [:]))
     }
@@ -298,8 +289,8 @@ extension Session {
       guard let asset = value.asset else { continue }
       let own = table.indexes[column].map { Cell(table: table, key: ref.key, index: $0) }
       var content: [UInt8]?
-      for cell in try cells(showing: asset.id) + [own] where content == nil {
-        content = try bytes(of: asset, cell, limit: .max)
+      for cell in try transaction.cells(showing: asset.id) + [own] where content == nil {
+        content = try transaction.bytes(of: asset, cell, limit: .max)
       }
       found?[column] = content.map(Value.blob)
       if content == nil { gone.append(try catalog.column(column).name) }

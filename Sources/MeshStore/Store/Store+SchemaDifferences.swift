@@ -26,10 +26,10 @@ extension Store {
   /// - Parameter trusts: Returns whether a device's expressions count.
   public func schemaDifferences(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [SchemaDifference] {
     let wanted = try foreignSchemas(trusts: trusts)
-    return try read { session in
-      let tables = try TrackedTable.all(session.db).compactMap { $0.schema?.travelling }
+    return try read { transaction in
+      let tables = try TrackedTable.all(transaction.db).compactMap { $0.schema?.travelling }
       let own = Dictionary(tables.map { ($0.name.folded, $0) }, uniquingKeysWith: { first, _ in first })
-      let others = try session.foreignDescriptions(trusts: trusts)
+      let others = try transaction.foreignDescriptions(trusts: trusts)
       let adopted = Dictionary(wanted.map { ($0.name.folded, $0) }, uniquingKeysWith: { first, _ in first })
       return others.flatMap { other in
         let name = other.table.name.folded

@@ -5,38 +5,25 @@ public import MeshCore
 extension Store {
   public func setStandings(_ standings: [ZoneStanding]) throws {
     guard try read({ try $0.standings() }) != Set(standings) else { return }
-    try write { session in
-      let before = try session.catalog.zones()
-      try session.sql.run("UPDATE mesh_zone SET role = NULL, root_table = NULL, root_key = NULL, owner = NULL")
-      for standing in standings {
-        try session.sql.run(
-          """
-          UPDATE mesh_zone SET role = ?1, root_table = ?, root_key = ?, stopped = ?4, root_gone = iif(?4, 0, root_gone),
-            keep_copy = keep_copy AND ?1 = \(ZoneStanding.Role.ended.rawValue), owner = ?6 WHERE id = ?5
-          """,
-          [
-            .integer(standing.role.rawValue), standing.root.map { .text($0.table) } ?? .null,
-            standing.root?.key ?? .null, .integer(standing.isStopped ? 1 : 0),
-            .integer(try ZoneRow.obtain(standing.zone, session.sql).id),
-            standing.owner.map { .blob($0.bytes) } ?? .null,
-          ])
-      }
-      session.catalog.forgetZones()
-      try session.forgetPolicies()
-      let after = try session.catalog.zones()
+    try write { transaction in
+      let before = try transaction.catalog.zones()
+      try transaction.zoneRows.replace(standings)
+      transaction.catalog.forgetZones()
+      try transaction.forgetPolicies()
+      let after = try transaction.catalog.zones()
       // A run that was sorted before several zones existed contains the rows of all zones.
-      if before.isRouted != after.isRouted { try session.run.endAll() }
+      if before.isRouted != after.isRouted { try transaction.run.endAll() }
       for entry in after.entries.values.sorted(by: { $0.id < $1.id }) where entry.role == .owned {
         let wasOpen = before.entries[entry.id]?.isOpen ?? false
-        if let root = entry.root, entry.isOpen != wasOpen { try session.look(at: root) }
-        if !entry.isOpen { try session.lookAtHeld(entry.id) }
+        if let root = entry.root, entry.isOpen != wasOpen { try transaction.look(at: root) }
+        if !entry.isOpen { try transaction.pending.lookAtHeld(in: entry.id) }
       }
       // Rows that had no place in a share that took no writes may have one now.
       let isOpened = after.entries.values.contains {
         $0.mayWrite && before.entries[$0.id].map { !$0.mayWrite } ?? false
       }
-      if isOpened, let own = after.privateZone { try session.lookAtHeld(own) }
-      try session.updatePermissions()
+      if isOpened, let own = after.privateZone { try transaction.pending.lookAtHeld(in: own) }
+      try transaction.updatePermissions()
     }
   }
 
@@ -45,11 +32,11 @@ extension Store {
   }
 
   public func citations(_ zone: ZoneID) throws -> [Author: ControlID] {
-    try read { session in
-      guard let row = try ZoneRow.read(zone, session.sql) else { return [:] }
+    try read { transaction in
+      guard let row = try transaction.zoneRows.read(zone) else { return [:] }
       var citations: [Author: ControlID] = [:]
-      for head in try session.catalog.heads.all(row.id) {
-        if let citation = head.citation { citations[try session.catalog.author(head.author)] = citation }
+      for head in try transaction.catalog.heads.all(row.id) {
+        if let citation = head.citation { citations[try transaction.catalog.author(head.author)] = citation }
       }
       return citations
     }
@@ -58,19 +45,20 @@ extension Store {
   public func root(named record: RecordName) throws -> RecordName { try read { try $0.root(named: record) ?? record } }
 
   public func obstacle(toSharing record: RecordName) throws -> ShareObstacle? {
-    try read { session in
-      guard let number = session.catalog.knownTable(record.table), let table = session.catalog.table(number) else {
+    try read { transaction in
+      guard let number = transaction.catalog.knownTable(record.table), let table = transaction.catalog.table(number)
+      else {
         return .notSynchronized(table: record.table)
       }
       // This follows CloudKit's library: a private child of another table is not a root in the first place.
       let keys = table.schema.foreignKeys.map { "\($0.columns.joined(separator: ", ")) → \($0.parent)" }
       guard keys.isEmpty else { return .notRoot(table: record.table, foreignKeys: keys) }
       guard !table.isPrivate else { return .isPrivate(table: record.table) }
-      guard let name = try session.root(named: record) else {
+      guard let name = try transaction.root(named: record) else {
         return .noRecord(RecordName(table: table.schema.name, key: table.form.canonical(record.key)))
       }
-      let zones = try session.catalog.zones()
-      let shown = try session.occupant(RecordRef(table: number, key: name.key))
+      let zones = try transaction.catalog.zones()
+      let shown = try transaction.occupant(RecordRef(table: number, key: name.key))
       let place = zones.share(rootedAt: name, shownBy: shown) ?? shown
       guard let place, let entry = zones.entries[place], entry.role != .privateZone, entry.isOpen else { return nil }
       return .alreadyShared(name, in: entry.zone)
@@ -78,7 +66,7 @@ extension Store {
   }
 }
 
-extension Session {
+extension Transaction {
   fileprivate func standings() throws -> Set<ZoneStanding> {
     Set(try catalog.zones().entries.values.map(\.standing))
   }
@@ -93,23 +81,14 @@ extension Session {
 
   /// Returns the zone whose record the row shows.
   func occupant(_ ref: RecordRef, besides zone: Int64 = 0) throws -> Int64? {
-    try sql.integer(
-      "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND zone <> ? AND held IS NULL AND generation & 1",
-      [.integer(ref.table), ref.key, .integer(zone)])
+    try recordRows.zone(showing: ref, besides: zone)
   }
 
   /// Returns the zone whose record the row shows. If the table was not synchronized for a while, returns the zone whose
   /// record it showed before.
   func place(of ref: RecordRef) throws -> Int64? {
     if let shown = try occupant(ref) { return shown }
-    let zones = try catalog.zones()
-    return try sql.all(
-      "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND held IN (?, ?) AND generation & 1",
-      [
-        .integer(ref.table), ref.key, .integer(HeldReason.unknownTable.rawValue),
-        .integer(HeldReason.untracked.rawValue),
-      ]
-    ) { $0.integer(0) }.min(by: zones.precedes)
+    return try recordRows.zones(of: ref, .untracked).min(by: catalog.zones().precedes)
   }
 
   /// Requests a check of the zone to which a record belongs now.
@@ -119,17 +98,6 @@ extension Session {
   }
 
   func look(at ref: RecordRef) throws {
-    try sql.run(
-      "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall) VALUES (?, 0, ?, \(PendingSlice.Op.look), 0, 0, 0)",
-      [.integer(ref.table), ref.key])
-  }
-
-  fileprivate func lookAtHeld(_ zone: Int64) throws {
-    try sql.run(
-      """
-      INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall)
-      SELECT tbl, 0, key, \(PendingSlice.Op.look), 0, 0, 0 FROM mesh_record
-      WHERE zone = ? AND extra IS NOT NULL AND held IS NOT NULL
-      """, [.integer(zone)])
+    try pending.note(ref, PendingSlice.Op.look)
   }
 }

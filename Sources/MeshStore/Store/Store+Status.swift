@@ -18,56 +18,38 @@ extension Store {
   }
 
   public func status() throws -> Status {
-    try read { session in
-      let sql = session.sql
-      let zones = try sql.all("SELECT zone, live FROM mesh_zone") { (ZoneID($0.bytes(0)), Int($0.integer(1))) }
-      let counts = try session.heldCounts()
+    try read { transaction in
+      let counts = try transaction.heldCounts()
       var malformed: [Author: String] = [:]
-      for (author, reason) in try session.catalog.heads.malformed() {
-        malformed[try session.catalog.author(author)] = reason
+      for (author, reason) in try transaction.catalog.heads.malformed() {
+        malformed[try transaction.catalog.author(author)] = reason
       }
       return Status(
-        pending: Int(try sql.integer("SELECT count(*) FROM mesh_pending") ?? 0), held: counts,
-        records: Dictionary(
-          zones.compactMap { zone, live in zone.map { ($0, live) } }, uniquingKeysWith: { first, _ in first }),
-        conflicts: Int(try sql.integer("SELECT count(*) FROM mesh_conflict") ?? 0), malformed: malformed)
+        pending: try transaction.pending.count(), held: counts,
+        records: try transaction.zoneRows.liveCounts(),
+        conflicts: try transaction.conflicts.count(), malformed: malformed)
     }
   }
 
   /// Returns the number of rows with a value that is too long to be sent. It reads only records that have a message.
-  public func tooLongCount() throws -> Int { try noted(.valueTooLong) }
+  public func tooLongCount() throws -> Int { try read { try $0.held.count(.valueTooLong) } }
 
   /// Returns the number of records whose rows are older than the merged values, because their tables refuse those
   /// values.
-  public func refusedCount() throws -> Int { try noted(.editRefused) }
-
-  private func noted(_ reason: HeldReason) throws -> Int {
-    try read { session in
-      Int(
-        try session.sql.integer(
-          "SELECT count(*) FROM mesh_held WHERE reason = ? AND tbl NOT IN (\(Self.untracked))",
-          [.integer(reason.rawValue)]) ?? 0)
-    }
-  }
-
-  /// The tables that were synchronized here until a person stopped it. Their records don't count as held.
-  static let untracked = """
-    SELECT id FROM mesh_table WHERE tracked = 0
-      AND (layout IS NOT NULL OR id IN (SELECT origin FROM mesh_table WHERE origin IS NOT NULL))
-    """
+  public func refusedCount() throws -> Int { try read { try $0.held.count(.editRefused) } }
 
   /// Returns the app's triggers that have written to synchronized tables while merged rows were written, since the
   /// start, each with the table. Their writes were reverted.
   public func intrudingTriggers() throws -> [String: String] {
-    try read { session in
-      Dictionary(session.sql.intruders.map { ($0.trigger, $0.table) }, uniquingKeysWith: min)
+    try read { transaction in
+      Dictionary(transaction.sql.intruders.map { ($0.trigger, $0.table) }, uniquingKeysWith: min)
     }
   }
 
   /// Returns the number of live records that are not shown, by the displayed name of the reason.
   public func heldCounts() throws -> [String: Int] {
     var counts = Dictionary(try status().held.map { ($0.key.name, $0.value) }, uniquingKeysWith: +)
-    let rewrites = try read { Int(try $0.sql.integer("SELECT count(*) FROM mesh_rewrite") ?? 0) }
+    let rewrites = try read { try $0.work.rewriteCount() }
     if rewrites > 0 { counts["to-write-again"] = rewrites }
     return counts
   }
@@ -87,6 +69,6 @@ extension Store {
   }
 }
 
-extension Session {
+extension Transaction {
   func dataVersion() throws -> Int { Int(try sql.integer("PRAGMA main.data_version") ?? 0) }
 }

@@ -31,7 +31,7 @@ extension Store {
       try $0.install(tables, private: privateTables, integerKeys: integerKeys, readded: readded)
     }
     try takeIn(now: now)
-    return try read { session in try installed.map(session.summary) }
+    return try read { transaction in try installed.map(transaction.summary) }
   }
 
   /// Ends the synchronization of a table, whose rows stay in it. The merged values are kept, and arriving changes are
@@ -49,17 +49,17 @@ extension Store {
         throw StoreError.unknownTable(name)
       }
       while try keepValues(table.id) {}
-      try write { session in
-        _ = try Capture.remove(session.db, table: name)
-        try session.updatePermissions()
+      try write { transaction in
+        _ = try Capture.remove(transaction.db, table: name)
+        try transaction.updatePermissions()
       }
     }
   }
 
   private func requireNoReferences(to tables: [String]) throws {
     let going = Set(tables.map(\.folded))
-    let reasons = try read { session in
-      try TrackedTable.all(session.db).filter { !going.contains($0.name.folded) }.flatMap { table in
+    let reasons = try read { transaction in
+      try TrackedTable.all(transaction.db).filter { !going.contains($0.name.folded) }.flatMap { table in
         (table.schema?.foreignKeys ?? []).filter { going.contains($0.parent.folded) }.map {
           "\($0.parent): \(table.name) refers to it and stays synchronized; untrack \(table.name) as well"
         }
@@ -70,20 +70,14 @@ extension Store {
 
   /// Moves a slice of the table's merged values to the tables of mesh. Returns false if none is left.
   private func keepValues(_ table: Int64) throws -> Bool {
-    try write { session in
-      let rows = try session.sql.all(
-        """
-        SELECT mesh_record.key, mesh_zone.zone FROM mesh_record JOIN mesh_zone ON mesh_zone.id = mesh_record.zone
-        WHERE tbl = ? AND held IS NULL AND generation & 1 LIMIT \(Choices.slice)
-        """, [.integer(table)]
-      ) { ($0.value(0), ZoneID($0.bytes(1))) }
-      for (key, zone) in rows {
-        guard let zone else { continue }
-        let records = ZoneRecords(session, zone: try ZoneRow.obtain(zone, session.sql))
-        let ref = RecordRef(table: table, key: key)
+    try write { transaction in
+      let rows = try transaction.recordRows.some(of: table, onlyShown: true, limit: Choices.slice)
+      for (zone, ref) in rows {
+        guard let zone = try transaction.zoneRows.read(id: zone) else { continue }
+        let records = ZoneRecords(transaction, zone: zone)
         guard let old = try records.load(ref) else { continue }
-        let form = session.catalog.table(table)
-        let row = try form.flatMap { form in try records.row(form, key).map { records.named($0, old, form) } }
+        let form = transaction.catalog.table(table)
+        let row = try form.flatMap { form in try records.row(form, ref.key).map { records.named($0, old, form) } }
         var kept = old
         kept.extra = try records.values(ref, old)
         kept.held = .untracked
@@ -113,8 +107,8 @@ extension Store {
 
   /// Returns the synchronized tables.
   public func tables() throws -> [TableSummary] {
-    try read { session in
-      try TrackedTable.all(session.db).map(session.summary)
+    try read { transaction in
+      try TrackedTable.all(transaction.db).map(transaction.summary)
     }
   }
 
@@ -134,49 +128,42 @@ extension Store {
   // MARK: Schema of others
 
   public func schemaDescriptions() throws -> [SchemaDescription] {
-    try read { session in
-      try TrackedTable.all(session.db).compactMap { table in
+    try read { transaction in
+      try TrackedTable.all(transaction.db).compactMap { table in
         var description = table.schema?.travelling
         description?.isPrivate = table.isPrivate
-        description?.policies = try session.ownPolicies(of: table.name)
+        description?.policies = try transaction.policies.own(of: table.name)
         return description
       }
     }
   }
 
   public func saveForeignSchema(_ descriptions: [SchemaDescription], device: DeviceID, isOwn: Bool) throws -> [String] {
-    try write { session in
-      try session.sql.run("DELETE FROM mesh_foreign_schema WHERE device = ?", [.blob(device.bytes)])
-      if !isOwn { try session.forgetSchemas(besides: device, owners) }
+    try write { transaction in
+      try transaction.foreignSchemas.removeAll(of: device)
+      if !isOwn { try transaction.forgetSchemas(besides: device, owners) }
       for var description in descriptions {
         description.isPrivate = isOwn && description.isPrivate
-        var writer = ByteWriter()
-        description.write(to: &writer)
-        try session.sql.run(
-          "INSERT OR REPLACE INTO mesh_foreign_schema (device, name, bytes, rules) VALUES (?, ?, ?, ?)",
-          [
-            .blob(device.bytes), .text(description.name), .blob(writer.bytes),
-            description.rules.map { .blob($0.encoded) } ?? .null,
-          ])
+        try transaction.foreignSchemas.insert(description, of: device)
       }
       let owner = isOwn ? nil : owners.account(certifying: device)
       let hasNew = try descriptions.reduce(false) { hasNew, description in
         guard isOwn || owner != nil else { return hasNew }
         return try description.policies.reduce(hasNew) {
-          try session.savePolicy($1, of: description.name, by: owner) || $0
+          try transaction.savePolicy($1, of: description.name, by: owner) || $0
         }
       }
-      if hasNew { try session.policiesChanged() }
+      if hasNew { try transaction.policiesChanged() }
       let isPrivate = Set(isOwn ? descriptions.filter(\.isPrivate).map(\.name.folded) : [])
-      let tables = try TrackedTable.all(session.db).filter {
+      let tables = try TrackedTable.all(transaction.db).filter {
         !$0.isPrivate && isPrivate.contains($0.name.folded)
       }
       for table in tables {
-        try session.sql.run("UPDATE mesh_table SET private = 1 WHERE id = ?", [.integer(table.id)])
+        try transaction.tableList.setPrivate(table.id)
       }
-      if !tables.isEmpty { session.catalog.forget() }
+      if !tables.isEmpty { transaction.catalog.forget() }
       // A column that only this device had may now be on other devices.
-      try session.updatePermissions()
+      try transaction.updatePermissions()
       return tables.map(\.name)
     }
   }
@@ -187,15 +174,16 @@ extension Store {
   /// - Parameter trusts: Returns whether the expressions of a device are adopted, and whether the device may describe a
   ///   table that is in this file and isn't synchronized. A program may use such a table for something else.
   public func foreignSchemas(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [SchemaDescription] {
-    try read { session in
+    try read { transaction in
       var others: [String: Bool] = [:]
       func isOthers(_ name: String) throws -> Bool {
         if let known = others[name] { return known }
-        let found = try TrackedTable.read(session.db, name: name) == nil && TableSchema.kind(session.db, name) != nil
+        let found =
+          try TrackedTable.read(transaction.db, name: name) == nil && TableSchema.kind(transaction.db, name) != nil
         others[name] = found
         return found
       }
-      let all = try session.foreignDescriptions(trusts: trusts).filter {
+      let all = try transaction.foreignDescriptions(trusts: trusts).filter {
         try trusts($0.device) || !isOthers($0.table.name)
       }
       var merged: [SchemaDescription] = []
@@ -231,9 +219,9 @@ extension Store {
 
   public func missingSchema(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [MissingSchema] {
     let wanted = try foreignSchemas(trusts: trusts)
-    return try read { session in
-      let trusted = try session.tablesOfOthers(trusts)
-      return try wanted.compactMap { try session.missing($0, trusts, trusted) }
+    return try read { transaction in
+      let trusted = try TableRenaming(transaction: transaction).tablesOfOthers(trusts)
+      return try wanted.compactMap { try SchemaAdopter(transaction: transaction).missing($0, trusts, trusted) }
     }
   }
 
@@ -241,9 +229,9 @@ extension Store {
   /// with one line for each.
   public func leftOut(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [String] {
     let others = try foreignSchemas(trusts: trusts)
-    return try read { session in
+    return try read { transaction in
       try others.flatMap { table in
-        let own = try TableSchema.read(session.db, table.name)?.travelling?.rules?.leftOut ?? []
+        let own = try TableSchema.read(transaction.db, table.name)?.travelling?.rules?.leftOut ?? []
         return (table.rules?.leftOut ?? []).filter { !own.contains($0) }.map { $0.text(table: table.name) }
       }
     }
@@ -268,11 +256,13 @@ extension Store {
     now: Int64
   ) throws -> Adoption {
     let keyed = descriptions.contains { $0.columns[$0.key].declaredType.asciiLowercased == "integer" }
-    let adoption = try write { session in
+    let adoption = try write { transaction in
       var (adoption, room) = (Adoption(), StoreLimits.columnsTogether)
-      let descriptions = try descriptions.filter { try !session.isFormerName($0.name) }
+      let descriptions = try descriptions.filter { try !transaction.tableList.isFormerName($0.name) }
       for description in descriptions {
-        adoption.leftOut += try session.adopt(description, &room, trusts).map { $0.text(table: description.name) }
+        adoption.leftOut += try SchemaAdopter(transaction: transaction).adopt(description, &room, trusts).map {
+          $0.text(table: description.name)
+        }
       }
       adoption.hasMore = room < 0
       func names(_ isPrivate: Bool, besides tracked: Set<FoldedName> = []) -> [String] {
@@ -282,10 +272,10 @@ extension Store {
       if adoption.hasMore {
         // A synchronized table only gets its triggers, once, as if a program had added the columns.
         try TrackingRules.validate(
-          session.db, tables: names(false), private: names(true), integerKeys: integerKeys || keyed)
-        tracked = Set(try TrackedTable.all(session.db).map(\.name.folded))
+          transaction.db, tables: names(false), private: names(true), integerKeys: integerKeys || keyed)
+        tracked = Set(try TrackedTable.all(transaction.db).map(\.name.folded))
       }
-      _ = try session.install(
+      _ = try transaction.install(
         names(false, besides: tracked), private: names(true, besides: tracked), integerKeys: integerKeys || keyed)
       return adoption
     }
@@ -295,14 +285,6 @@ extension Store {
 }
 
 extension SchemaDescription {
-  /// Returns the columns that a table doesn't have. The key is excluded, because machines may have different names for
-  /// it.
-  fileprivate func lacking(_ here: TableSchema?) -> [Int] {
-    guard let here else { return Array(columns.indices) }
-    let known = Set(here.columns.map(\.name.folded))
-    return columns.indices.filter { $0 != key && !known.contains(columns[$0].name.folded) }
-  }
-
   /// Adds the columns of another description. References to existing columns stay unchanged. No more columns are added
   /// than a table can have.
   ///
@@ -323,14 +305,13 @@ extension SchemaDescription {
   }
 }
 
-extension Session {
+extension Transaction {
   /// Deletes descriptions. For another account, those of a few devices are kept, each at most as long as a message.
   fileprivate func forgetSchemas(besides device: DeviceID, _ accounts: Accounts) throws {
     guard let account = accounts.account(certifying: device) else { return }
-    let known = try sql.all("SELECT DISTINCT device FROM mesh_foreign_schema") { DeviceID($0.bytes(0)) }
-    let others = known.compactMap(\.self).filter { $0 != device && accounts.account(certifying: $0) == account }
+    let others = try foreignSchemas.devices().filter { $0 != device && accounts.account(certifying: $0) == account }
     for other in others.sorted().dropFirst(StoreLimits.schemasOfAccount - 1) {
-      try sql.run("DELETE FROM mesh_foreign_schema WHERE device = ?", [.blob(other.bytes)])
+      try foreignSchemas.removeAll(of: other)
     }
   }
 
@@ -341,28 +322,21 @@ extension Session {
     // The fate of the other tables must be noted.
     _ = try noteSchema(readded)
     let before = Set(try TrackedTable.all(db).map(\.id))
-    let known = Dictionary(
-      try sql.all(Self.knownTables) { ($0.integer(0), $0.integer(1) == 1 ? TableSlice.again : TableSlice.anew) },
-      uniquingKeysWith: { first, _ in first })
+    let known = try tableList.known().mapValues { $0 ? TableSlice.again : TableSlice.anew }
     let installed = try Capture.install(db, tables: tables, private: privateTables, integerKeys: integerKeys)
+    let renaming = TableRenaming(transaction: self)
     for table in installed where !before.contains(table.id) {
-      try requireNoRoot(in: table)
-      try request(.takeIn, table.id, layout: known[table.id] ?? 0)
-      if let layout = table.layout { try awaitAssets(of: catalog.layout(layout), in: table.id) }
-      try adoptRecords(for: table)
-      try followFormerTable(of: table)
+      try renaming.requireNoRoot(in: table)
+      try work.request(.takeIn, table.id, layout: known[table.id] ?? 0)
+      if let layout = table.layout { try assets.awaitAll(of: catalog.layout(layout), in: table.id) }
+      try renaming.adoptRecords(for: table)
+      try renaming.followFormerTable(of: table)
     }
     // The tables may contain records of a share that is read-only here, as soon as they are shown.
     try updatePermissions()
-    try requestShow()
+    try work.requestShow()
     return installed
   }
-
-  /// The SQL for tables that were synchronized before, and whether each is the same table as then.
-  private static let knownTables = """
-    SELECT id, schema_row IS (SELECT rowid FROM main.sqlite_schema s WHERE s.type = 'table' AND s.name = mesh_table.name COLLATE NOCASE)
-    FROM mesh_table WHERE layout IS NOT NULL
-    """
 
   fileprivate func summary(_ table: TrackedTable) throws -> Store.TableSummary {
     var rows: Int64 = 0
@@ -381,169 +355,16 @@ extension Session {
     return false
   }
 
-  /// Returns the missing parts of a table, or nil if none is missing. A table that is here and isn't synchronized lacks
-  /// no column, but still counts as missing.
-  fileprivate func missing(
-    _ description: SchemaDescription, _ trusts: (DeviceID) -> Bool, _ trusted: [Set<FoldedName>]
-  ) throws -> Store.MissingSchema? {
-    let here = try TableSchema.read(db, description.name)
-    let lacking = try lacking(description, here)
-    guard try !isFormerName(description.name),
-      try !lacking.isEmpty || TrackedTable.read(db, name: description.name) == nil
-    else { return nil }
-    var missing = Store.MissingSchema(
-      table: description.name, exists: here != nil, columns: lacking.map { description.columns[$0].name },
-      former: try formerName(description, trusted), statements: [])
-    if let former = missing.former {
-      missing.statements = [renaming(former, to: description.name)]
-      return missing
-    }
-    do {
-      let renamed = try renamed(description, lacking, trusts)
-      missing.renamed = renamed.reduce(into: [:]) { $0[$1.value] = description.columns[$1.key].name }
-      let plan = try plan(description, lacking, here, renamed)
-      missing.statements = plan.steps.map(\.sql)
-      missing.leftOut = plan.leftOut.map { $0.text(table: description.name) }
-    } catch let error as MeshCore.DecodingError {
-      missing.refusal = "its description breaks a rule: \(error)"
-    }
-    return missing
-  }
-
-  private func plan(
-    _ description: SchemaDescription, _ lacking: [Int], _ here: TableSchema?, _ renamed: [Int: String],
-    atMost count: Int = .max
-  ) throws -> SchemaDescription.Plan {
-    guard let here else { return try description.creation() }
-    let hasRows = try sql.integer("SELECT EXISTS (SELECT 1 FROM main.\(here.name.quotedName))") == 1
-    var plan = try description.addition(
-      of: lacking.filter { renamed[$0] == nil }, atMost: count, hasRows: hasRows)
-    plan.steps += renamed.sorted { $0.key < $1.key }.map { index, former in
-      SchemaDescription.Step(
-        sql: "ALTER TABLE main.\(here.name.quotedName) RENAME COLUMN \(former.quotedName) "
-          + "TO \(description.columns[index].name.quotedName)")
-    }
-    return plan
-  }
-
-  /// Returns the described columns that a table doesn't have, except former names of its columns.
-  private func lacking(_ description: SchemaDescription, _ here: TableSchema?) throws -> [Int] {
-    let table = try here.flatMap { try TrackedTable.read(db, name: $0.name) }.flatMap { catalog.table($0.id) }
-    let former = Set(try (table?.successors ?? [:]).keys.map { try catalog.column($0).name.folded })
-    return description.lacking(here).filter { !former.contains(description.columns[$0].name.folded) }
-  }
-
-  /// Returns the missing columns that other devices have in place of a column of this table, by their index, with the
-  /// column's name here.
-  ///
-  /// A device that renames a column writes each value again under the new name, with the same stamp. Some records are
-  /// enough to find out.
-  private func renamed(
-    _ description: SchemaDescription, _ lacking: [Int], _ trusts: (DeviceID) -> Bool
-  ) throws -> [Int: String] {
-    guard !lacking.isEmpty,
-      let table = try TrackedTable.read(db, name: description.name).flatMap({ catalog.table($0.id) })
-    else { return [:] }
-    var indexes: [Int64: Int] = [:]
-    for index in lacking {
-      if let column = try catalog.knownColumn(description.columns[index].name, of: table.id) { indexes[column] = index }
-    }
-    let others =
-      try indexes.isEmpty
-      ? []
-      : foreignDescriptions(trusts: trusts).filter { trusts($0.device) }.map(\.table)
-        .filter { $0.name.folded == description.name.folded }.map { Set($0.columns.map(\.name.folded)) }
-    guard !others.isEmpty else { return [:] }
-    var renamed: [Int: String] = [:]
-    for (record, values) in try someRecords(of: table) {
-      let stamps = Dictionary(
-        record.columns.map { ($0.column, $0.stamp) }, uniquingKeysWith: { first, _ in first })
-      let places = Dictionary(grouping: table.columns.indices.filter { !table.columns[$0].schema.isKey }) { place in
-        let column = table.columns[place].id
-        return Carried(stamp: stamps[column], value: values[column])
-      }
-      for (column, value) in record.extra where value != .null && stamps[column] != nil {
-        guard let index = indexes[column] else { continue }
-        let name = description.columns[index].name.folded
-        let former = (places[Carried(stamp: stamps[column], value: value)] ?? []).filter { place in
-          let own = table.columns[place].schema.name.folded
-          return others.contains { $0.contains(name) && !$0.contains(own) }
-        }
-        // If two columns have the same value, it is unknown which one was renamed.
-        if former.count == 1 { renamed[index] = table.columns[former[0]].schema.name }
-      }
-    }
-    return renamed
-  }
-
-  private struct Carried: Hashable {
-    let stamp: LocalStamp?
-    let value: Value?
-  }
-
-  /// Returns a few shown records, with their merged values.
-  private func someRecords(
-    of table: TableForm
-  ) throws -> [(record: (columns: [(column: Int64, stamp: LocalStamp)], extra: [Int64: Value]), values: [Int64: Value])]
-  {
-    try sql.all(
-      """
-      SELECT zone, key FROM mesh_record WHERE tbl = ? AND generation & 1 AND held IS NULL
-      LIMIT \(StoreLimits.recordsThatTell)
-      """, [.integer(table.id)]
-    ) { (zone: $0.integer(0), ref: RecordRef(table: table.id, key: $0.value(1))) }
-    .compactMap { zone, ref in
-      guard let zone = try ZoneRow.read(id: zone, sql) else { return nil }
-      let records = ZoneRecords(self, zone: zone)
-      guard let record = try records.load(ref), !record.extra.isEmpty else { return nil }
-      return ((try records.columns(record.stamps), record.extra), try records.values(ref, record))
-    }
-  }
-
-  /// Adopts a description.
-  ///
-  /// - Parameter room: The number of columns that may still be added. It becomes negative if there are more.
-  fileprivate func adopt(
-    _ description: SchemaDescription, _ room: inout Int, _ trusts: (DeviceID) -> Bool
-  ) throws -> [SchemaRules.LeftOut] {
-    let here = try TableSchema.read(db, description.name)
-    let lacking = try lacking(description, here)
-    let plan = try plan(description, lacking, here, try renamed(description, lacking, trusts), atMost: max(0, room))
-    if here != nil { room -= lacking.count }
-    return try plan.leftOut + plan.steps.flatMap(run)
-  }
-
-  private func run(_ step: SchemaDescription.Step) throws -> [SchemaRules.LeftOut] {
-    guard !step.optional.isEmpty else {
-      try db.execute(sql: step.sql)
-      return []
-    }
-    try db.execute(sql: "SAVEPOINT mesh_adopt")
-    do {
-      try db.execute(sql: step.sql)
-      try db.execute(sql: "RELEASE mesh_adopt")
-      return []
-    } catch let error as DatabaseError where [.SQLITE_ERROR, .SQLITE_CONSTRAINT].contains(error.resultCode) {
-      try db.execute(sql: "ROLLBACK TO mesh_adopt; RELEASE mesh_adopt")
-      if let fallback = step.fallback { try db.execute(sql: fallback) }
-      return step.optional.map { .init($0.part, $0.name, SchemaRefusal(.refused, error.reason)) }
-    }
-  }
-
   /// Returns the descriptions of tables by other devices, in the order of names and devices.
   ///
   /// - Parameter trusts: Returns whether the expressions of a device are adopted.
   func foreignDescriptions(
     trusts: (DeviceID) -> Bool
   ) throws -> [(device: DeviceID, table: SchemaDescription)] {
-    let said = try sql.all("SELECT device, bytes, rules FROM mesh_foreign_schema ORDER BY name, device") { row in
-      var reader = ByteReader(row.bytes(1))
-      return (device: DeviceID(row.bytes(0)), table: try SchemaDescription(from: &reader), rules: row.value(2))
-    }
-    return said.compactMap { device, table, rules in
-      guard let device else { return nil }
-      var described = table
-      if trusts(device), case .blob(let bytes) = rules {
+    try foreignSchemas.list().compactMap { entry in
+      guard let device = entry.device else { return nil }
+      var described = entry.table
+      if trusts(device), let bytes = entry.rules {
         var reader = ByteReader(bytes)
         described.rules = try? SchemaRules(from: &reader)
         if (try? described.check()) == nil { described.rules = nil }

@@ -13,9 +13,9 @@ extension Store {
     case nil: return .done
     case .schema:
       let readded = try read { try $0.readdedColumns() }
-      let (wasSilent, findings, faults) = try write { session in
-        let (wasSilent, findings) = try session.noteSchema(readded)
-        return (wasSilent, findings, try session.trackingFaults())
+      let (wasSilent, findings, faults) = try write { transaction in
+        let (wasSilent, findings) = try transaction.noteSchema(readded)
+        return (wasSilent, findings, try transaction.trackingFaults())
       }
       repairs.note(wasSilent: wasSilent, findings)
       return .schemaChanged(findings.compactMap(\.notice) + faults.map(\.notice))
@@ -37,31 +37,21 @@ extension Store {
 
   /// Compares all rows with the merged values, slice by slice. Notes each difference as if a trigger had seen it.
   public func rescan(tables: [String] = []) throws {
-    try write { session in
-      for table in try tables.isEmpty ? TrackedTable.all(session.db) : tables.map({ try session.tracked($0) }) {
-        try session.request(.compare, table.id)
+    try write { transaction in
+      for table in try tables.isEmpty ? TrackedTable.all(transaction.db) : tables.map({ try transaction.tracked($0) }) {
+        try transaction.work.request(.compare, table.id)
       }
     }
   }
 
-  /// Finds a table that is here and not captured because its key doesn't fit.
-  private static let uncaptured = """
-    SELECT 1 FROM mesh_table JOIN main.sqlite_schema s ON s.type = 'table' AND s.name = mesh_table.name COLLATE NOCASE
-    WHERE tracked AND layout IS NOT NULL AND schema_row IS NULL
-    """
-
   public func unsent(_ zone: ZoneID) throws -> Unsent {
-    try read { session in
-      if try session.dueUpkeep() != nil { return .pending }
-      let row = try ZoneRow.read(zone, session.sql)?.id ?? 0
+    try read { transaction in
+      if try transaction.dueUpkeep() != nil { return .pending }
+      let row = try transaction.zoneRows.read(zone)?.id ?? 0
       // Rows that are not routed yet may belong to the zone.
-      let isPending = try session.sql.exists(
-        "SELECT 1 FROM mesh_pending WHERE zone IS NULL OR zone = ? LIMIT 1", [.integer(row)])
-      if isPending { return .pending }
-      let isTooLong = try session.sql.exists(
-        "SELECT 1 FROM mesh_held WHERE reason = ? AND zone = ? LIMIT 1",
-        [.integer(HeldReason.valueTooLong.rawValue), .integer(row)])
-      return try isTooLong || session.sql.exists(Self.uncaptured, []) ? .unsendable : .nothing
+      if try transaction.pending.mayHave(row) { return .pending }
+      return try transaction.held.has(.valueTooLong, in: row) || transaction.tableList.hasUncaptured()
+        ? .unsendable : .nothing
     }
   }
 
@@ -70,7 +60,7 @@ extension Store {
 
   /// Returns whether a table is being imported or compared.
   public func isComparing() throws -> Bool {
-    try read { try $0.sql.exists("SELECT 1 FROM mesh_import LIMIT 1") }
+    try read { try $0.work.hasImports() }
   }
 
   /// Notes all rows of the tables that are to be imported. If another program changes the schema meanwhile, `upkeep`
@@ -90,60 +80,36 @@ extension Store {
   }
 }
 
-extension Session {
+extension Transaction {
   fileprivate enum Upkeep {
     case schema, recall, forbidden, rows
   }
 
   fileprivate func dueUpkeep() throws -> Upkeep? {
     if try !isCurrent() { return .schema }
-    if try sql.exists("SELECT 1 FROM mesh_recall LIMIT 1") { return .recall }
+    if try work.hasRecalls() { return .recall }
     if try hasForbidden() { return .forbidden }
-    return try sql.exists("SELECT 1 FROM mesh_import LIMIT 1") ? .rows : nil
+    return try work.hasImports() ? .rows : nil
   }
 
   /// Returns whether the triggers fit the current schema and no commit has turned capture off.
   func isCurrent() throws -> Bool {
-    let known = try sql.first("SELECT schema_version, applying FROM mesh_state WHERE id = 1") {
-      ($0.integer(0), $0.integer(1))
-    }
-    return known?.0 == catalog.schemaVersion && known?.1 == 0
+    try state.capture().map { $0.schemaVersion == catalog.schemaVersion && !$0.isSilent } ?? false
   }
 
   /// Returns whether records and triggers fit the schema, so that rows can be flushed and records merged.
   func isInStep() throws -> Bool {
-    try isCurrent() && !sql.exists("SELECT 1 FROM mesh_recall LIMIT 1")
+    try isCurrent() && !work.hasRecalls()
   }
 
   /// Returns whether more notes are waiting than one flush reads. Further notes would only take up space.
   fileprivate func hasLongPending() throws -> Bool {
-    try sql.exists("SELECT 1 FROM mesh_pending LIMIT 1 OFFSET \(StoreLimits.pendingRows)")
+    try pending.hasMore(than: StoreLimits.pendingRows)
   }
 
   fileprivate func tracked(_ name: String) throws -> TrackedTable {
     if let table = try TrackedTable.read(db, name: name) { return table }
     throw StoreError.unknownTable(name)
-  }
-
-  func request(
-    _ task: TableSlice.Task, _ table: Int64, layout: Int64 = 0, isExchanged: Bool = false
-  ) throws {
-    // A comparison that is already running began with the first of several changes. For an import, the layout means
-    // something else.
-    try sql.run(
-      """
-      INSERT INTO mesh_import (tbl, task, layout, after, exchanged) VALUES (?1, ?2, ?3, NULL, ?4)
-      ON CONFLICT (tbl) DO UPDATE SET task = max(task, ?2), exchanged = max(exchanged, ?4), after = NULL, done = 0,
-        layout = CASE WHEN (task = ?5) <> (?2 = ?5) THEN iif(task = ?5, layout, ?3) WHEN layout = 0 THEN ?3 ELSE layout END
-      """,
-      [
-        .integer(table), .integer(task.rawValue), .integer(layout), .integer(isExchanged ? 1 : 0),
-        .integer(TableSlice.Task.takeIn.rawValue),
-      ])
-  }
-
-  func requestShow() throws {
-    try sql.run("INSERT OR REPLACE INTO mesh_show (zone, tbl, key) SELECT id, 0, NULL FROM mesh_zone")
   }
 
   /// Brings the triggers up to date, and requests the work that follows from the findings.
@@ -170,23 +136,23 @@ extension Session {
       if finding.needsRecall { try requestRecall(finding, before: layout) }
       if !finding.newColumns.isEmpty {
         try noteTouches(finding, before: layout)
-        try awaitAssets(of: finding.newColumns, in: finding.table)
+        try assets.awaitAll(of: finding.newColumns, in: finding.table)
       }
       guard finding.needsRescan else { continue }
       // The table has its former name again, and the rows that it had.
-      if try finding.reasons.contains(.returned) && hasBases(finding.table) {
-        try request(.takeIn, finding.table, layout: TableSlice.anew)
+      if try finding.reasons.contains(.returned) && recordRows.hasUntracked(finding.table) {
+        try work.request(.takeIn, finding.table, layout: TableSlice.anew)
         continue
       }
       let isExchanged = finding.reasons.contains(.exchanged)
-      try request(
+      try work.request(
         finding.reasons.contains(.returned)
           ? .compareReturned : finding.reasons.contains(.recreated) ? .compareRecreated : .compare, finding.table,
         layout: isExchanged || !finding.newColumns.isEmpty ? layout : 0, isExchanged: isExchanged)
       if finding.needsRecall { try compareReferrers(of: finding) }
     }
     try updatePermissions()
-    try requestShow()
+    try work.requestShow()
     return (wasSilent, findings)
   }
 
@@ -197,21 +163,6 @@ extension Session {
       try catalog.layout(layout).filter { finding.readded[$0] == nil }, of: finding.table)
   }
 
-  private func hasBases(_ table: Int64) throws -> Bool {
-    try sql.exists(
-      "SELECT 1 FROM mesh_record WHERE tbl = ? AND held = ? LIMIT 1",
-      [.integer(table), .integer(HeldReason.untracked.rawValue)])
-  }
-
-  /// Handles new columns whose name was a former name of another column. They are columns of their own again.
-  func awaitAssets(of columns: [Int64], in table: Int64) throws {
-    for column in columns {
-      try sql.run(
-        "UPDATE mesh_asset_use SET shown = 0 WHERE tbl = ? AND col = ? AND shown = 2",
-        [.integer(table), .integer(column)])
-    }
-  }
-
   /// Notes the values that programs wrote to columns unknown to the triggers, which noted only the rows. Values that a
   /// migration filled in are older than every edit. But if a statement then wrote one row alone, that row was edited.
   private func noteTouches(_ finding: CaptureFinding, before: Int64) throws {
@@ -220,16 +171,7 @@ extension Session {
     let places = finding.newColumns.compactMap(columns.firstIndex(of:))
     for (word, places) in Dictionary(grouping: places, by: { $0 / Layout.wordSize }) {
       let mask = places.reduce(Int64(0)) { $0 | 1 << Int64($1 % Layout.wordSize) }
-      try sql.run(
-        """
-        WITH touch AS (
-          SELECT id, key, wall FROM mesh_pending WHERE tbl = ?1 AND layout = ?2 AND op = \(PendingSlice.Op.update)
-            AND id >= (SELECT min(id) FROM mesh_pending WHERE tbl = ?1 AND layout = ?2 AND op = \(PendingSlice.Op.update) AND mask = 0))
-        INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall)
-        SELECT ?1, ?3, key, \(PendingSlice.Op.update), ?4, ?5, max(wall) FROM touch GROUP BY key
-        HAVING count(DISTINCT wall) > 1 AND max(wall) IN (SELECT wall FROM touch GROUP BY wall HAVING count(*) = 1)
-        """,
-        [.integer(finding.table), .integer(before), .integer(layout), .integer(Int64(word)), .integer(mask)])
+      try pending.noteTouches(of: finding.table, before: before, layout: layout, word: word, mask: mask)
     }
   }
 
@@ -244,12 +186,8 @@ extension Session {
       renamed.insert(successor)
     }
     for column in renamed.sorted() {
-      try sql.run(
-        "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall) VALUES (?, ?, ?, ?, 0, 1, ?)",
-        [
-          .integer(ref.table), .integer(try catalog.layoutNumber([column], of: ref.table)), ref.key,
-          .integer(PendingSlice.Op.update), .integer(PendingSlice.renamed),
-        ])
+      let layout = try catalog.layoutNumber([column], of: ref.table)
+      try pending.note(ref, PendingSlice.Op.update, layout: layout, mask: 1, wall: PendingSlice.renamed)
     }
   }
 
@@ -258,17 +196,14 @@ extension Session {
   private func compareReferrers(of finding: CaptureFinding) throws {
     for table in try TrackedTable.all(db) where table.id != finding.table {
       let refers = table.schema?.foreignKeys.contains { $0.parent.folded == finding.name.folded }
-      if refers == true { try request(.compare, table.id) }
+      if refers == true { try work.request(.compare, table.id) }
     }
   }
 
   /// Requests reading values back from the log. A request that is already running began with the first of several
   /// changes, and rows that have returned since are lost all the same.
   private func requestRecall(_ finding: CaptureFinding, before: Int64) throws {
-    let table = Value.integer(finding.table)
-    let last = try sql.first("SELECT kept, unsure FROM mesh_recall WHERE tbl = ? LIMIT 1", [table]) {
-      (kept: $0.integer(0), isUnsure: $0.integer(1) == 1)
-    }
+    let last = try work.recall(of: finding.table)
     let now = try TrackedTable.read(db, id: finding.table)?.layout ?? 0
     var kept: Int64 = 0
     if !finding.wasGone, last?.kept != 0 {
@@ -277,25 +212,15 @@ extension Session {
       kept = try catalog.layoutNumber(columns.sorted(), of: finding.table)
     }
     let isUnsure = finding.isUnsure && last?.isUnsure ?? true
-    try sql.run(
-      "INSERT OR REPLACE INTO mesh_recall (zone, tbl, author, number, kept, unsure) SELECT id, ?, 0, 0, ?, ? FROM mesh_zone",
-      [table, .integer(kept), .integer(isUnsure ? 1 : 0)])
+    try work.requestRecall(finding.table, kept: kept, isUnsure: isUnsure)
   }
 
   /// Deletes notes of rows that were written and not flushed when their table was dropped. The rows are gone with it.
   /// Rows that were deleted before stay deleted, unless they were written again.
   private func forgetLostWrites(_ finding: CaptureFinding) throws {
-    var isLost = "true"
-    if !finding.isGone, let schema = try TableSchema.read(db, finding.name), let key = schema.keyColumn {
-      isLost =
-        "NOT EXISTS (SELECT 1 FROM main.\(schema.name.quotedName) AS t WHERE t.\(key.name.quotedName) = mesh_pending.key)"
-    }
-    try sql.run(
-      """
-      DELETE FROM mesh_pending WHERE tbl = ?1 AND \(isLost) AND (op <> \(PendingSlice.Op.delete) OR key IN (
-        SELECT key FROM mesh_pending WHERE tbl = ?1 GROUP BY key
-        HAVING max(iif(op = \(PendingSlice.Op.insert), id, 0)) > max(iif(op = \(PendingSlice.Op.delete), id, 0))))
-      """, [.integer(finding.table)])
+    let schema = finding.isGone ? nil : try TableSchema.read(db, finding.name)
+    try pending.removeLost(
+      finding.table, here: schema.flatMap { schema in schema.keyColumn.map { (schema.name, $0.name) } })
     try run.endAll()
   }
 }

@@ -25,18 +25,15 @@ extension Store {
   /// Returns the work in progress. It is almost always empty. It counts the rows of the tables, which takes time if a
   /// table is large.
   public func workInProgress() throws -> [WorkInProgress] {
-    try read { session in
-      try session.slicing() + session.recalling() + session.showing()
+    try read { transaction in
+      try transaction.slicing() + transaction.recalling() + transaction.showing()
     }
   }
 }
 
-extension Session {
+extension Transaction {
   fileprivate func slicing() throws -> [WorkInProgress] {
-    let found = try sql.all("SELECT tbl, task, done FROM mesh_import ORDER BY tbl") {
-      ($0.integer(0), $0.integer(1), Int($0.integer(2)))
-    }
-    return try found.compactMap { id, task, done in
+    try work.imports().compactMap { id, task, done in
       guard let table = catalog.table(id) else { return nil }
       let rows = Int(try sql.integer("SELECT count(*) FROM main.\(table.schema.name.quotedName)") ?? 0)
       return WorkInProgress(
@@ -46,29 +43,15 @@ extension Session {
   }
 
   fileprivate func recalling() throws -> [WorkInProgress] {
-    let found = try sql.all(
-      """
-      SELECT tbl, (SELECT count(*) FROM mesh_log WHERE zone = r.zone AND (author, number) <= (r.author, r.number)),
-        (SELECT count(*) FROM mesh_log WHERE zone = r.zone)
-      FROM mesh_recall r ORDER BY tbl
-      """
-    ) { ($0.integer(0), Int($0.integer(1)), Int($0.integer(2))) }
-    return try found.map {
-      WorkInProgress(task: .recall, table: try catalog.tableName($0.0), done: $0.1, total: $0.2)
+    try work.recalls().map {
+      WorkInProgress(task: .recall, table: try catalog.tableName($0.table), done: $0.done, total: $0.total)
     }
   }
 
   /// Returns the progress of showing records. It counts the remaining records, because those that are wholly in their
   /// tables drop out.
   fileprivate func showing() throws -> [WorkInProgress] {
-    let found = try sql.all(
-      """
-      SELECT done, (SELECT count(*) FROM mesh_record WHERE zone = s.zone AND extra IS NOT NULL
-        AND (mesh_record.tbl > s.tbl OR (mesh_record.tbl = s.tbl AND mesh_record.key > s.key)))
-      FROM mesh_show s
-      """
-    ) { (done: Int($0.integer(0)), left: Int($0.integer(1))) }
-    let (done, left) = found.reduce((0, 0)) { ($0.0 + $1.done, $0.1 + $1.left) }
+    let (done, left) = try work.shows()
     return done + left == 0 ? [] : [WorkInProgress(task: .show, table: nil, done: done, total: done + left)]
   }
 }

@@ -44,7 +44,7 @@ public final class Store: ReplicaStore {
   /// Nil before `startGuard`.
   var walGuard: WALGuard?
   /// Acknowledgements that the next transaction writes.
-  var unsaved: [ZoneID: [DeviceID: (time: HybridTime, bytes: [UInt8])]] = [:]
+  var unsaved: [ZoneID: [DeviceID: ControlTable.Acknowledgement]] = [:]
   /// The last transaction that the file knows. Nil until the file is open.
   private var history: FileHistory?
 
@@ -82,13 +82,13 @@ public final class Store: ReplicaStore {
     // A process that was killed inside a commit leaves the commit in the WAL. Others can read it, but it was perhaps
     // never synced. Data that was sent from it must not be lost in a power cut. Any durable commit syncs all commits
     // before it, and this one changes a page.
-    let wasSilent = try write { session in
-      let wasSilent = try session.endSilence()
-      try session.applying {}
-      try FileHistory.begin(session.sql)
+    let wasSilent = try write { transaction in
+      let wasSilent = try transaction.endSilence()
+      try transaction.applying {}
+      try transaction.state.beginHistory()
       return wasSilent
     }
-    history = try read { try FileHistory.read($0.sql) }
+    history = try read { try $0.state.history() }
     if wasSilent { repairs.silences += 1 }
     try sweepAssets()
   }
@@ -127,8 +127,7 @@ public final class Store: ReplicaStore {
   public func restIdleBlobs() { server.restIfIdle() }
 
   private static func prepare(_ db: Database, path: String) throws {
-    let format =
-      try db.tableExists("mesh_state") ? Int.fetchOne(db, sql: "SELECT format FROM mesh_state WHERE id = 1") : nil
+    let format = try MeshTables.format(of: db)
     if let format, format > MeshTables.format {
       throw StoreError(
         .formatTooNew,
@@ -142,14 +141,14 @@ public final class Store: ReplicaStore {
 
   // MARK: Access
 
-  func read<T>(_ body: (Session) throws -> T) throws -> T {
+  func read<T>(_ body: (Transaction) throws -> T) throws -> T {
     try mapped {
       try file.settle()
       return try file.read { db in
         try requireHistory()
         try catalog.refresh(db)
         catalog.isWritable = false
-        return try body(session(db))
+        return try body(transaction(db))
       }
     }
   }
@@ -158,7 +157,7 @@ public final class Store: ReplicaStore {
   ///
   /// - Parameter isDurable: False for data that other devices can be asked for again, and have not been told that this
   ///   node has it.
-  func write<T>(isDurable: Bool = true, _ body: (Session) throws -> T) throws -> T {
+  func write<T>(isDurable: Bool = true, _ body: (Transaction) throws -> T) throws -> T {
     try mapped {
       // SQLite copies and resets the log itself in that case.
       if walGuard == nil { server.rest() }
@@ -170,9 +169,9 @@ public final class Store: ReplicaStore {
           try catalog.refresh(db)
           catalog.isWritable = true
           let changes = sql.totalChanges
-          let session = session(db)
-          let result = try body(session)
-          if !unsaved.isEmpty { try session.save(unsaved) }
+          let transaction = transaction(db)
+          let result = try body(transaction)
+          if !unsaved.isEmpty { try transaction.save(unsaved) }
           if sql.totalChanges != changes { try next?.advance(sql) }
           return result
         }
@@ -201,7 +200,7 @@ public final class Store: ReplicaStore {
   private func requireHistory() throws {
     guard let history else { return }
     do {
-      guard try FileHistory.read(sql) != history else { return }
+      guard try StateTable(sql: sql).history() != history else { return }
     } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
       // A file that never belonged to a mesh has no such table.
     }
@@ -217,8 +216,8 @@ public final class Store: ReplicaStore {
 
   func reached(_ branch: RareBranch) { sql.probe?(branch) }
 
-  private func session(_ db: Database) -> Session {
-    Session(
+  private func transaction(_ db: Database) -> Transaction {
+    Transaction(
       db: db, sql: sql, catalog: catalog, cryptography: cryptography, run: run, staged: staged, server: server,
       pieces: pieces, device: device)
   }

@@ -48,18 +48,16 @@ struct TableSlice {
   ///
   /// - Parameter least: The lowest task to do.
   static func next(
-    _ session: Session, _ least: Task, _ places: ImportPlaces,
+    _ transaction: Transaction, _ least: Task, _ places: ImportPlaces,
     _ reader: ((ZoneID) throws -> ChangeSetReader)?
   ) throws -> TableSlice? {
-    let next = try session.sql.first(
-      "SELECT tbl, task, layout, after, exchanged FROM mesh_import WHERE task >= ? LIMIT 1", [.integer(least.rawValue)]
-    ) { ($0.integer(0), Task(rawValue: $0.integer(1)), $0.integer(2), $0.value(3), $0.integer(4) == 1) }
-    guard let (id, task, layout, after, isExchanged) = next else { return nil }
-    var slice = TableSlice(table: id, after: after)
+    guard let next = try transaction.work.nextImport(least) else { return nil }
+    let (id, layout) = (next.table, next.layout)
+    var slice = TableSlice(table: id, after: next.after)
     slice.places = places
-    guard let table = session.catalog.table(id), let task else { return slice }
+    guard let table = transaction.catalog.table(id), let task = next.task else { return slice }
     let size = task == .takeIn ? StoreLimits.importSlice : Choices.slice
-    let keys = try slice.keys(session, table, size)
+    let keys = try slice.keys(transaction, table, size)
     slice.read = keys.count
     if keys.count == size { slice.last = keys.last }
     switch task {
@@ -68,14 +66,14 @@ struct TableSlice {
         Note(key: $0, op: PendingSlice.Op.importing, word: Int(layout), wall: PendingSlice.migrated)
       }
       if slice.last == nil, layout != 0 {
-        slice.notes += try Self.deletedMeanwhile(session, table, isSame: layout == Self.again)
+        slice.notes += try Self.deletedMeanwhile(transaction, table, isSame: layout == Self.again)
       }
     case .compare, .compareRecreated, .compareReturned:
       let merged = reader.map {
-        LoggedValues(session, table: id, keys: Set(keys.map(table.form.canonical)), places, $0)
+        LoggedValues(transaction, table: id, keys: Set(keys.map(table.form.canonical)), places, $0)
       }
-      let before = try session.catalog.layout(layout)
-      let comparison = try Comparison(session, table, before: before, merged)
+      let before = try transaction.catalog.layout(layout)
+      let comparison = try Comparison(transaction, table, before: before, merged)
       slice.rows = keys.count
       for key in keys {
         let notes = try comparison.notes(key)
@@ -85,7 +83,7 @@ struct TableSlice {
       if let merged { slice.places = merged.places }
       if slice.last == nil {
         slice.notes += try comparison.renamedAside()
-        let missing = try comparison.deleted(task, isExchanged: isExchanged)
+        let missing = try comparison.deleted(task, isExchanged: next.isExchanged)
         slice.notes += missing
         slice.differences += missing.count
       }
@@ -95,16 +93,16 @@ struct TableSlice {
 
   /// Creates a slice of one record, regardless of other work in progress.
   init(
-    _ session: Session, _ table: TableForm, record key: Value, _ reader: ((ZoneID) throws -> ChangeSetReader)?
+    _ transaction: Transaction, _ table: TableForm, record key: Value, _ reader: ((ZoneID) throws -> ChangeSetReader)?
   ) throws {
     self.init(table: table.id, after: .null)
-    let row = try session.sql.first(table.selectKey, [key]) { $0.value(0) }
+    let row = try transaction.sql.first(table.selectKey, [key]) { $0.value(0) }
     notes =
       try row.map {
         let merged = reader.map {
-          LoggedValues(session, table: table.id, keys: [table.form.canonical(key)], ImportPlaces(), $0)
+          LoggedValues(transaction, table: table.id, keys: [table.form.canonical(key)], ImportPlaces(), $0)
         }
-        return try Comparison(session, table, before: [], merged).notes($0)
+        return try Comparison(transaction, table, before: [], merged).notes($0)
       } ?? [
         Note(key: key, op: PendingSlice.Op.delete)
       ]
@@ -112,16 +110,10 @@ struct TableSlice {
 
   /// Returns notes of records whose row was in the table when it stopped being synchronized, and is missing now. If the
   /// table was recreated, the rows were deleted only if most rows are there.
-  private static func deletedMeanwhile(_ session: Session, _ table: TableForm, isSame: Bool) throws -> [Note] {
-    let shown = "FROM mesh_record WHERE tbl = ? AND held = \(HeldReason.untracked.rawValue)"
-    let missing = try session.sql.all(
-      """
-      SELECT key \(shown) AND NOT EXISTS (
-        SELECT 1 FROM main.\(table.schema.name.quotedName) AS t WHERE t.\(table.keyName.quotedName) = mesh_record.key)
-      """, [.integer(table.id)]
-    ) { Note(key: $0.value(0), op: PendingSlice.Op.delete) }
-    let all = try session.sql.integer("SELECT count(*) \(shown)", [.integer(table.id)]) ?? 0
-    return isSame || missing.count * 2 <= all ? missing : []
+  private static func deletedMeanwhile(_ transaction: Transaction, _ table: TableForm, isSame: Bool) throws -> [Note] {
+    let missing = try transaction.recordRows.keysWithoutRow(.untracked, of: table)
+    guard try isSame || missing.count * 2 <= transaction.recordRows.count(.untracked, of: table.id) else { return [] }
+    return missing.map { Note(key: $0, op: PendingSlice.Op.delete) }
   }
 
   private init(table: Int64, after: Value) {
@@ -129,41 +121,33 @@ struct TableSlice {
     self.after = after
   }
 
-  private func keys(_ session: Session, _ table: TableForm, _ count: Int) throws -> [Value] {
+  private func keys(_ transaction: Transaction, _ table: TableForm, _ count: Int) throws -> [Value] {
     let key = table.keyName.quotedName
-    return try session.sql.all(
+    return try transaction.sql.all(
       "SELECT \(key) FROM main.\(table.schema.name.quotedName)\(after == .null ? "" : " WHERE \(key) > ?")"
         + " ORDER BY \(key) LIMIT \(count)", after == .null ? [] : [after]
     ) { $0.value(0) }
   }
 
   /// Writes the notes. Returns false, and does nothing, if the table's task was restarted or changed meanwhile.
-  func note(_ session: Session, now: Int64) throws -> Bool {
-    let sql = session.sql
-    let isCurrent = try sql.exists(
-      "SELECT 1 FROM mesh_import WHERE tbl = ? AND after IS ?", [.integer(table), after])
-    guard try isCurrent && session.isCurrent() else { return false }
-    try insertNotes(sql, now: now)
+  func note(_ transaction: Transaction, now: Int64) throws -> Bool {
+    guard try transaction.work.isImporting(table, after: after) && transaction.isCurrent() else { return false }
+    try insertNotes(transaction.pending, now: now)
     if let last {
-      try sql.run(
-        "UPDATE mesh_import SET after = ?, done = done + ? WHERE tbl = ?",
-        [last, .integer(Int64(read)), .integer(table)])
+      try transaction.work.advanceImport(table, to: last, by: read)
     } else {
-      try sql.run("DELETE FROM mesh_import WHERE tbl = ?", [.integer(table)])
+      try transaction.work.endImport(table)
     }
     return true
   }
 
   var isEmpty: Bool { notes.isEmpty }
 
-  func insertNotes(_ sql: Connection, now: Int64) throws {
+  func insertNotes(_ pending: PendingTable, now: Int64) throws {
     for note in notes {
-      try sql.run(
-        "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        [
-          .integer(table), .integer(note.layout), note.key, .integer(note.op), .integer(Int64(note.word)),
-          .integer(note.mask), .integer(note.wall ?? now),
-        ])
+      try pending.note(
+        RecordRef(table: table, key: note.key), note.op, layout: note.layout, word: Int64(note.word), mask: note.mask,
+        wall: note.wall ?? now)
     }
   }
 }
@@ -171,7 +155,7 @@ struct TableSlice {
 extension TableSlice {
   /// A comparison of a table's rows with its records.
   private struct Comparison {
-    let session: Session
+    let transaction: Transaction
     let table: TableForm
     /// The `mesh_layout.id` of the triggers.
     let layout: Int64
@@ -180,14 +164,15 @@ extension TableSlice {
     let zones: [ZoneRecords]
     let merged: LoggedValues?
 
-    init(_ session: Session, _ table: TableForm, before: [Int64], _ merged: LoggedValues?) throws {
-      self.session = session
+    init(_ transaction: Transaction, _ table: TableForm, before: [Int64], _ merged: LoggedValues?) throws {
+      self.transaction = transaction
       self.table = table
       self.merged = merged
       self.before = Set(before)
-      layout = try TrackedTable.read(session.db, id: table.id)?.layout ?? 0
-      zones = try session.sql.all("SELECT zone FROM mesh_zone ORDER BY id") { ZoneID($0.bytes(0)) }
-        .compactMap { try $0.flatMap { try ZoneRow.read($0, session.sql) } }.map { ZoneRecords(session, zone: $0) }
+      layout = try TrackedTable.read(transaction.db, id: table.id)?.layout ?? 0
+      zones = try transaction.zoneRows.all().compactMap(transaction.zoneRows.read).map {
+        ZoneRecords(transaction, zone: $0)
+      }
     }
 
     /// Returns the notes that a trigger would have made of the row.
@@ -196,8 +181,8 @@ extension TableSlice {
       guard let (records, record) = try live(ref) else { return [Note(key: key, op: PendingSlice.Op.insert)] }
       guard let row = try records.row(table, key) else { return [] }
       let changed = try records.differences(ref, record, table, row: row, merged: merged) { index, asset in
-        try session.manifest(asset.id).map {
-          try session.holds($0, Cell(table: table, key: key, index: index))
+        try transaction.manifest(asset.id).map {
+          try transaction.holds($0, Cell(table: table, key: key, index: index))
         } ?? false
       }
       // A migration fills new columns on every machine by itself. These values are older than every edit, and merged
@@ -225,8 +210,10 @@ extension TableSlice {
       return try record.extra.contains { column, value in
         guard value.asset != nil, table.indexes[column] == nil, let shown = record.shown[column] else { return false }
         guard let asset = shown.asset else { return row[index] == shown }
-        guard let manifest = try session.manifest(asset.id), row[index].asset?.size == asset.size else { return false }
-        return try session.holds(manifest, Cell(table: table, key: key, index: index))
+        guard let manifest = try transaction.manifest(asset.id), row[index].asset?.size == asset.size else {
+          return false
+        }
+        return try transaction.holds(manifest, Cell(table: table, key: key, index: index))
       }
     }
 
@@ -244,8 +231,8 @@ extension TableSlice {
       if isAwaited, row[index] == .null { return false }
       let shown = record.shown[origin] ?? (record.extra[origin] ?? .null)
       guard let asset = shown.asset else { return row[index] != shown }
-      guard let manifest = try session.manifest(asset.id), row[index].asset?.size == asset.size else { return true }
-      return try !session.holds(manifest, Cell(table: table, key: key, index: index))
+      guard let manifest = try transaction.manifest(asset.id), row[index].asset?.size == asset.size else { return true }
+      return try !transaction.holds(manifest, Cell(table: table, key: key, index: index))
     }
 
     /// Returns notes for records without a row, which take on the new names as well.
@@ -254,16 +241,16 @@ extension TableSlice {
         !before.isEmpty && !before.contains(table.columns[$0].id) && table.origins[table.columns[$0].id] != nil
       }
       guard !renamed.isEmpty else { return [] }
-      return try session.sql.all(
-        "SELECT key FROM mesh_record WHERE tbl = ? AND generation & 1 AND held IS NOT NULL", [.integer(table.id)]
-      ) { $0.value(0) }.flatMap { updates($0, renamed, wall: PendingSlice.renamed) }
+      return try transaction.recordRows.keys(.held, of: table.id).flatMap {
+        updates($0, renamed, wall: PendingSlice.renamed)
+      }
     }
 
     private func hasDanglingReference(_ row: [Value]) throws -> Bool {
       try table.references.contains { reference in
         let value = row[reference.column]
-        guard value != .null, let parent = session.catalog.table(reference.parent) else { return false }
-        return try !session.sql.exists(parent.selectKey, [value])
+        guard value != .null, let parent = transaction.catalog.table(reference.parent) else { return false }
+        return try !transaction.sql.exists(parent.selectKey, [value])
       }
     }
 
@@ -289,19 +276,14 @@ extension TableSlice {
     func deleted(_ task: Task, isExchanged: Bool) throws -> [Note] {
       if task == .compareReturned { return [] }
       // Records of a table that was recreated are held until it is filled.
-      let shown = task == .compareRecreated ? "ifnull(held, 3) = \(HeldReason.unknownTable.rawValue)" : "held IS NULL"
-      let missing = try session.sql.all(
-        """
-        SELECT key FROM mesh_record WHERE tbl = ? AND generation & 1 AND \(shown) AND NOT EXISTS (
-          SELECT 1 FROM main.\(table.schema.name.quotedName) AS t WHERE t.\(table.keyName.quotedName) = mesh_record.key)
-        """, [.integer(table.id)]
-      ) { Note(key: $0.value(0), op: PendingSlice.Op.delete) }
-      if task == .compareRecreated, !isExchanged {
-        let all = try session.sql.integer(
-          "SELECT count(*) FROM mesh_record WHERE tbl = ? AND generation & 1 AND \(shown)", [.integer(table.id)])
-        if missing.count * 2 > all ?? 0 { return [] }
+      let side = task == .compareRecreated ? RecordTable.Side.shownBefore : .shown
+      let missing = try transaction.recordRows.keysWithoutRow(side, of: table)
+      if task == .compareRecreated, !isExchanged,
+        try missing.count * 2 > transaction.recordRows.count(side, of: table.id)
+      {
+        return []
       }
-      return missing
+      return missing.map { Note(key: $0, op: PendingSlice.Op.delete) }
     }
   }
 }

@@ -394,8 +394,8 @@ import Testing
   ])
   func aBLOBBesideOthersIsBoundedAndTheAdviceSaysWhy(columns: String, rest: String, reason: String) throws {
     let a = try Peer(1, schema: "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, \(columns)) \(rest)", track: [])
-    try a.store.read { session in
-      let schema = try #require(try TableSchema.read(session.db, "photo"))
+    try a.store.read { transaction in
+      let schema = try #require(try TableSchema.read(transaction.db, "photo"))
       let key = try #require(schema.keyColumn)
       let table = TableForm(
         id: 1, schema: schema, key: key, form: try #require(KeyForm(schema)),

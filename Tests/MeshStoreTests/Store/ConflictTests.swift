@@ -90,11 +90,11 @@ import Testing
     let many = (bound / looks + 1) * looks
     /// Notes conflicts, each caused by the account that `cause` returns for its number.
     func note(_ count: Int64, _ cause: @escaping (Int64) -> UInt8) throws {
-      try peer.store.write { session in
-        let records = ZoneRecords(session, zone: try ZoneRow.obtain(Peer.zone, session.sql))
-        let table = try session.catalog.tableNumber("t")
-        let column = try session.catalog.columnNumber("v", of: table)
-        let first = try session.sql.integer("SELECT max(id) FROM mesh_conflict") ?? 0
+      try peer.store.write { transaction in
+        let records = ZoneRecords(transaction, zone: try transaction.zoneRows.obtain(Peer.zone))
+        let table = try transaction.catalog.tableNumber("t")
+        let column = try transaction.catalog.columnNumber("v", of: table)
+        let first = try transaction.sql.integer("SELECT max(id) FROM mesh_conflict") ?? 0
         for id in first + 1...first + count {
           let stamp = Stamp(time: HybridTime(milliseconds: id), author: peer.author)
           try records.noteConflict(

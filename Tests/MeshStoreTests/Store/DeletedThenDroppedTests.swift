@@ -110,7 +110,7 @@ import Testing
     let (a, _) = try peers(key: "TEXT")
     let again = TableSlice.again
     func request(_ task: TableSlice.Task, _ layout: Int64, isExchanged: Bool = false) throws {
-      try a.store.write { try $0.request(task, 1, layout: layout, isExchanged: isExchanged) }
+      try a.store.write { try $0.work.request(task, 1, layout: layout, isExchanged: isExchanged) }
     }
     try request(.compare, 0)
     try request(.compareRecreated, 7, isExchanged: true)

@@ -126,9 +126,9 @@ struct Dice {
         #expect(parents.allSatisfy { wrote(peer.author, key) || wrote(peer.author, Key(table: "list", key: $0)) })
       }
       for (key, state) in states where key.table == "item" {
-        let shown = try peer.store.read { session -> [Value]? in
-          let table = session.catalog.allTables.first { $0.schema.name == "item" }.unsafe
-          return try session.sql.first("SELECT a, b, c, list, other FROM item WHERE id = ?", [key.key]) { row in
+        let shown = try peer.store.read { transaction -> [Value]? in
+          let table = transaction.catalog.allTables.first { $0.schema.name == "item" }.unsafe
+          return try transaction.sql.first("SELECT a, b, c, list, other FROM item WHERE id = ?", [key.key]) { row in
             (0..<5).map { row.value($0) }
           } ?? (table.columns.isEmpty ? [] : nil)
         }

@@ -31,7 +31,7 @@ private let schema = "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, title TEX
     let a = try peer(1)
     try fill(a, "", Int(StoreLimits.runRows) + 500)
     #expect(try a.store.flush(a.writer, now: a.now).unitEnded == false)
-    let zone = try #require(try a.store.read { try ZoneRow.read(Peer.zone, $0.sql) })
+    let zone = try #require(try a.store.read { try $0.zoneRows.read(Peer.zone) })
     #expect(zone.runLast == StoreLimits.runRows)
     #expect(zone.flushPlanned == UInt64(StoreLimits.runRows) / UInt64(Choices.slice))
   }
@@ -76,10 +76,10 @@ private let schema = "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, title TEX
     try a.run("UPDATE mesh_pending SET wall = \(noted) WHERE key = '~'")
     try a.run("UPDATE mesh_pending SET wall = \(a.now - 1_000) WHERE key <> '~'")
     try b.pull(from: a)
-    let record = try b.store.read { session in
-      let zone = try #require(try ZoneRow.read(Peer.zone, session.sql))
-      let table = try #require(session.catalog.allTables.first)
-      return try ZoneRecords(session, zone: zone).load(RecordRef(table: table.id, key: .text("~")))
+    let record = try b.store.read { transaction in
+      let zone = try #require(try transaction.zoneRows.read(Peer.zone))
+      let table = try #require(transaction.catalog.allTables.first)
+      return try ZoneRecords(transaction, zone: zone).load(RecordRef(table: table.id, key: .text("~")))
     }
     #expect(record?.stamps.base.time == HybridTime(milliseconds: noted))
   }

@@ -16,14 +16,15 @@ import Testing
 
   /// What is merged of a reminder's title; nil where it does not live.
   private func title(_ key: String, in zone: ZoneID, of member: Member) throws -> Value? {
-    try member.store.read { session in
-      guard let row = try ZoneRow.read(zone, session.sql), let table = session.catalog.knownTable("reminders") else {
+    try member.store.read { transaction in
+      guard let row = try transaction.zoneRows.read(zone), let table = transaction.catalog.knownTable("reminders")
+      else {
         return nil
       }
-      let records = ZoneRecords(session, zone: row)
+      let records = ZoneRecords(transaction, zone: row)
       let ref = RecordRef(table: table, key: .text(key))
       guard let record = try records.load(ref), record.isAlive else { return nil }
-      let column = try session.catalog.columnNumber("title", of: table)
+      let column = try transaction.catalog.columnNumber("title", of: table)
       return try records.state(ref, record).cells[column]?.value
     }
   }

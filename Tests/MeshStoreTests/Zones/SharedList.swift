@@ -34,11 +34,11 @@ enum SharedList {
 
   /// Every text in the share's change sets that a member has.
   static func texts(_ member: Member) throws -> Set<String> {
-    try member.store.read { session in
+    try member.store.read { transaction in
       var texts: Set<String> = []
-      guard let zone = try ZoneRow.read(share, session.sql) else { return texts }
-      let log = LogReader(session: session, zone: zone.id, reader: member.reader(share))
-      for head in try session.catalog.heads.all(zone.id) where head.stored > 0 {
+      guard let zone = try transaction.zoneRows.read(share) else { return texts }
+      let log = LogReader(transaction: transaction, zone: zone.id, reader: member.reader(share))
+      for head in try transaction.catalog.heads.all(zone.id) where head.stored > 0 {
         for number in 1...head.stored {
           try log.forEachRow(head.author, number) { _, change, _, _ in
             for case .value(.text(let bytes)) in change.fields.map(\.value) {

@@ -4,7 +4,7 @@ import MeshCore
 ///
 /// The rows are kept in memory, because every message needs some of them. An author's causal context has an entry for each
 /// author, so it is read from the file when it is needed.
-final class AuthorHeads {
+final class HeadTable {
   private let sql: Connection
   /// The rows of each zone, by `mesh_zone.id`.
   private var zones: [Int64: Zone] = [:]
@@ -147,15 +147,15 @@ final class AuthorHeads {
   }
 }
 
-extension AuthorHeads.Zone {
+extension HeadTable.Zone {
   fileprivate mutating func set(_ head: AuthorHead) {
-    let index = AuthorHeads.place(of: head.author, heads.count) { heads[$0].author }
+    let index = HeadTable.place(of: head.author, heads.count) { heads[$0].author }
     let former = index < heads.count && heads[index].author == head.author ? heads[index] : nil
     if former == nil { heads.insert(head, at: index) } else { heads[index] = head }
     stored += (head.stored > 0 ? 1 : 0) - (former?.stored ?? 0 > 0 ? 1 : 0)
     if head.isBegun { begun.insert(head.author) } else { begun.remove(head.author) }
     guard head.isUnmerged != former?.isUnmerged ?? false else { return }
-    let place = AuthorHeads.place(of: head.author, unmerged.count) { unmerged[$0] }
+    let place = HeadTable.place(of: head.author, unmerged.count) { unmerged[$0] }
     if head.isUnmerged { unmerged.insert(head.author, at: place) } else { unmerged.remove(at: place) }
   }
 }

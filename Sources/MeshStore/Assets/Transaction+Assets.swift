@@ -1,23 +1,18 @@
 import MeshCore
 
 /// Manifests, and the bytes that are kept for records.
-extension Session {
+extension Transaction {
   /// Saves a manifest inside a write transaction. A known manifest stays.
   func remember(_ manifest: AssetManifest) throws -> Asset {
     let asset = try manifest.asset(cryptography)
-    try sql.run(
-      "INSERT OR IGNORE INTO mesh_asset (name, size, manifest) VALUES (?, ?, ?)",
-      [.blob(asset.id.bytes), .count(asset.size), .blob(manifest.encoded)])
+    try assets.insert(asset, manifest)
     return asset
   }
 
   /// Returns the manifest, or nil if the asset was never met.
   func manifest(_ asset: AssetID) throws -> AssetManifest? {
     if let known = staged.manifests[asset] { return known }
-    let bytes = try sql.first("SELECT manifest FROM mesh_asset WHERE name = ?", [.blob(asset.bytes)]) { $0.bytes(0) }
-    guard let bytes else { return nil }
-    var reader = ByteReader(bytes)
-    let manifest = try AssetManifest(from: &reader)
+    guard let manifest = try assets.manifest(asset) else { return nil }
     staged.note(manifest, of: asset)
     return manifest
   }

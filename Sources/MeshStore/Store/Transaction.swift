@@ -2,7 +2,7 @@ import GRDB
 import MeshCore
 
 /// The database and caches that one access to the file works with.
-struct Session {
+struct Transaction {
   let db: Database
   let sql: Connection
   let catalog: Catalog
@@ -16,18 +16,18 @@ struct Session {
   func reached(_ branch: RareBranch) { sql.probe?(branch) }
 
   /// Returns whether the pending log has rows.
-  func hasPending() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_pending LIMIT 1") }
+  func hasPending() throws -> Bool { try !pending.isEmpty() }
 
   /// Returns the progress for rows that are shown outside of a flush.
   func progress() throws -> Materialiser.Progress { try hasPending() ? .besidePending : .clean }
 
-  func hasRun() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_zone WHERE run_last > 0") }
+  func hasRun() throws -> Bool { try zoneRows.hasRuns() }
 
   /// Returns whether the zone has pending rows.
   ///
   /// - Parameter filter: A filter from `pendingFilter`.
   func hasPending(_ filter: Int64) throws -> Bool {
-    try sql.exists("SELECT 1 FROM mesh_pending WHERE ?1 = 0 OR zone = ?1 LIMIT 1", [.integer(filter)])
+    try pending.has(filter)
   }
 
   /// Returns the filter for the zone's rows in the pending log. It is 0, which selects all rows, if there is no other
@@ -37,15 +37,14 @@ struct Session {
   /// Returns whether all rows in the pending log belong to the zone.
   func hasOnly(_ zone: Int64) throws -> Bool {
     let filter = try pendingFilter(zone)
-    return try filter == 0
-      || !sql.exists("SELECT 1 FROM mesh_pending WHERE zone IS NOT ? LIMIT 1", [.integer(filter)])
+    return try filter == 0 || !pending.hasOthers(than: filter)
   }
 
   /// Runs `body` with capture turned off. No commit contains the mark that turns it off, and a rollback removes the
   /// mark.
   func applying<T>(_ body: () throws -> T) throws -> T {
     try endSilence()
-    try sql.run("UPDATE mesh_state SET applying = 1 WHERE id = 1")
+    try state.setApplying(true)
     let watch = TriggerWatch(sql, catalog.allTables)
     sql.watch = watch
     watch?.begin()
@@ -55,7 +54,7 @@ struct Session {
     }
     let result = try body()
     if let watch { sql.intruders.formUnion(watch.intruders) }
-    try sql.run("UPDATE mesh_state SET applying = 0 WHERE id = 1")
+    try state.setApplying(false)
     return result
   }
 
@@ -65,10 +64,10 @@ struct Session {
   /// - Returns: True if the mark was set.
   @discardableResult
   func endSilence() throws -> Bool {
-    guard try sql.exists("SELECT 1 FROM mesh_state WHERE applying <> 0") else { return false }
+    guard try state.isSilent() else { return false }
     reached(.silenceEnded)
-    try sql.run("UPDATE mesh_state SET applying = 0")
-    for table in try TrackedTable.all(db) { try request(.compare, table.id) }
+    try state.setApplying(false)
+    for table in try TrackedTable.all(db) { try work.request(.compare, table.id) }
     return true
   }
 }

@@ -7,15 +7,21 @@ enum MeshTables {
 
   /// Creates the missing tables. Throws `StoreError` (`formatTooNew`) if a later version of mesh created them.
   static func create(_ db: Database) throws {
-    if try db.tableExists("mesh_state"), let found = try Int.fetchOne(db, sql: "SELECT max(format) FROM mesh_state"),
-      found > format
-    {
+    if let found = try self.format(of: db), found > format {
       throw StoreError(
         .formatTooNew,
         "the database's mesh tables have format \(found), and this program knows \(format); install a newer mesh")
     }
     for sql in all { try db.execute(sql: sql) }
     try db.execute(sql: "INSERT OR IGNORE INTO mesh_state (id, format) VALUES (1, ?)", arguments: [format])
+  }
+
+  /// Whether a file has the tables.
+  static func exist(_ db: Database) throws -> Bool { try db.tableExists("mesh_state") }
+
+  /// Returns the format of a file's tables, or nil if it has none.
+  static func format(of db: Database) throws -> Int? {
+    try exist(db) ? Int.fetchOne(db, sql: "SELECT max(format) FROM mesh_state") : nil
   }
 
   static let all = [state, table, column, layout, pending]

@@ -1,0 +1,53 @@
+import MeshCore
+
+/// The local writes that their zone did not accept (`mesh_receipt`).
+struct ReceiptTable {
+  let sql: Connection
+
+  struct Entry {
+    let id: Int64
+    let ref: RecordRef
+    /// The written values by column, or nil for a delete.
+    let values: [Int64: Value]?
+    let reason: Receipt.Reason
+    let noted: Int64
+  }
+
+  /// Returns the number of receipts of each zone that has some.
+  func counts() throws -> [ZoneID: Int] {
+    let counts = try sql.all(
+      "SELECT z.zone, count(*) FROM mesh_receipt r JOIN mesh_zone z ON z.id = r.zone GROUP BY z.id"
+    ) { row in ZoneID(row.bytes(0)).map { ($0, Int(row.integer(1))) } }
+    return Dictionary(counts.compactMap(\.self), uniquingKeysWith: +)
+  }
+
+  /// Returns the receipts of a zone, oldest first.
+  func list(_ zone: Int64) throws -> [Entry] {
+    try sql.all(
+      "SELECT id, tbl, key, extra, reason, noted FROM mesh_receipt WHERE zone = ? ORDER BY id", [.integer(zone)]
+    ) { row in
+      Entry(
+        id: row.integer(0), ref: row.ref(1), values: try row.optionalBytes(3).map { try ExtraValues.decode($0) },
+        reason: Receipt.Reason(rawValue: row.integer(4)) ?? .cut, noted: row.integer(5))
+    }
+  }
+
+  func insert(
+    _ ref: RecordRef, _ values: [Int64: Value]?, zone: Int64, _ reason: Receipt.Reason, now: Int64
+  ) throws {
+    try sql.run(
+      "INSERT INTO mesh_receipt (zone, tbl, key, extra, reason, noted) VALUES (?, ?, ?, ?, ?, ?)",
+      [
+        .integer(zone), .integer(ref.table), ref.key, values.map { .blob(ExtraValues.encode($0) ?? [0]) } ?? .null,
+        .integer(reason.rawValue), .integer(now),
+      ])
+  }
+
+  func remove(_ id: Int64) throws { try sql.run("DELETE FROM mesh_receipt WHERE id = ?", [.integer(id)]) }
+
+  /// Removes the receipts of a zone. Returns their number.
+  func removeAll(of zone: Int64) throws -> Int {
+    try sql.run("DELETE FROM mesh_receipt WHERE zone = ?", [.integer(zone)])
+    return sql.changes
+  }
+}

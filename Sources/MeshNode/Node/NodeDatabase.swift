@@ -100,12 +100,6 @@ final class NodeDatabase {
         "database.gone",
         "\(path) was deleted or moved away while the node had it open, so nothing is synchronized. Put the file there again, or "
           + "a copy of it: the node opens it by itself. What the node had open can be saved before: mesh backup FILE")
-    case .replaced where app != nil:
-      // Two files that one process has open at one path would share a log, and damage each other.
-      return suspend(
-        "database.replaced",
-        "another file was moved to \(path), and this app still has the one before open, so nothing is synchronized. What the "
-          + "app writes goes to the replaced file and is lost. Start the app again: it opens the new file then.")
     case .replaced:
       do {
         let others = isOpen ? try store.abandon() : []

@@ -195,16 +195,20 @@ actor NodeKeeper {
   /// Longer than the time between two attempts of a daemon to take the home.
   private static let courtesy = Duration.milliseconds(100)
 
+  /// The time that the node of another home may have the database.
+  private static let otherHomePatience = Duration.seconds(3)
+
   /// Whether a process to which the node was left is still there.
   private var isWaitingForSuccessor: Bool { successor.map { kill($0, 0) == 0 } ?? false }
 
   /// Opens the node, or returns a client of the one that has the home.
   private func hold() async throws -> Holder {
-    let deadline = ContinuousClock.now + NodePlan.patience
-    let home = try await home()
+    let start = ContinuousClock.now
+    let deadline = start + NodePlan.patience
     try await watch.load()
     while true {
       try Task.checkCancellation()
+      let home = try await home()
       let client = ControlClient(home: home.path)
       if plan.network == nil, client.isAnswered {
         successor = nil
@@ -231,6 +235,11 @@ actor NodeKeeper {
         }
       } catch let error as HomeError where error.code == .locked && ContinuousClock.now < deadline {
         // A daemon is starting or stopping, or a command is running.
+      } catch let error as Refusal
+        where error.code == "database.inUse"
+        && (plan.home != home.path || ContinuousClock.now < start + Self.otherHomePatience)
+      {
+        // Another app of the database is creating a home of its own, and will be refused.
       }
       try await Task.sleep(for: Self.look)
     }

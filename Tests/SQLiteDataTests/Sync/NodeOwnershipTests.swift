@@ -2,6 +2,8 @@ import Foundation
 import Logging
 import MeshControl
 import MeshNode
+import Observation
+import Synchronization
 import Testing
 
 @testable import SQLiteData
@@ -32,8 +34,16 @@ extension SyncTests {
       try await second.start()
       #expect(second.role == .client)
       #expect(try await second.devices().map(\.id) == first.devices().map(\.id))
+      let isNotified = Mutex(false)
+      withObservationTracking {
+        _ = second.isRunning
+      } onChange: {
+        isNotified.withLock { $0 = true }
+      }
       await first.stopAndWait()
       try await eventually("the second runs the node") { second.role == .node }
+      // In between, no node was working.
+      #expect(isNotified.withLock { $0 })
       #expect(try await second.devices().count == 1)
       await second.stopAndWait()
     }
@@ -169,6 +179,16 @@ extension SyncTests {
         #expect(try await engine.heldRecords() == [])
         await engine.stopAndWait()
       }
+      // While rows are removed, an app that starts waits.
+      try await first.plan.withoutNode {
+        let starting = Task { try await second.start() }
+        try await Task.sleep(for: .milliseconds(500))
+        #expect(second.role == nil)
+        starting.cancel()
+      }
+      try await eventually("the second app runs the node") { second.role == .node }
+      #expect(await syncError { try await first.plan.withoutNode {} }?.code == .otherNode)
+      await second.stopAndWait()
       await tower.stopAndWait()
     }
   }

@@ -5,7 +5,8 @@ extension SyncEngine {
   /// Returns when every connected device has acknowledged all changes of this one.
   ///
   /// A running engine sends changes without this call. Wait for them before the machine is switched off, or when a
-  /// person asks.
+  /// person asks. Changes that are made during the call are waited for as well, so it takes until the timeout if something
+  /// writes all the time.
   ///
   /// - Parameter timeout: The longest wait for a device to connect, and for its answers.
   /// - Throws: ``SyncError``: ``SyncError/Code/noDevice`` immediately if no other device could connect, or if none has

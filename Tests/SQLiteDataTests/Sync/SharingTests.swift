@@ -108,6 +108,15 @@ extension SyncTests {
           let pending = try #require(try await alice.engine.shares().first?.participants.last)
           #expect(pending.acceptanceStatus == .pending && pending.permission == .readOnly)
           #expect(await syncError { try await carol.engine.acceptShare(link) }?.code.rawValue == "link.refused")
+          // Taking one account's invite back leaves those of others.
+          let other = try await carol.engine.account().id
+          let hers = try await alice.engine.inviteParticipant(to: shared.share, account: other)
+          #expect(try await alice.engine.shares().first?.participants.count == 3)
+          try await alice.engine.share(record: list) { share in
+            for participant in share.participants where participant.id == other { share.removeParticipant(participant) }
+          }
+          #expect(try await alice.engine.shares().first?.participants.map(\.id).contains(other) == false)
+          #expect(await syncError { try await carol.engine.acceptShare(hers) }?.code.rawValue == "link.refused")
           #expect(try await bob.engine.acceptShare(link).permission == .readOnly)
           let error = await syncError {
             _ = try await alice.engine.inviteParticipant(to: shared.share, permission: .none)

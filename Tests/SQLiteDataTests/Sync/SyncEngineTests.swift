@@ -194,6 +194,23 @@ extension SyncTests {
       }
     }
 
+    @Test("a row that is written after the engine has stopped keeps all rows from being deleted")
+    func writeBeforeRemoval() async throws {
+      try await SyncedDevice.pair { tower, laptop in
+        try await laptop.addList("Groceries")
+        try await laptop.engine.sendChanges()
+        let count = try await Bookkeeping.changeSets(in: laptop.database)
+        await laptop.engine.stopAndWait()
+        try await laptop.addList("Late")
+        let isRemoved = try await Bookkeeping.remove(
+          from: laptop.database, deletingRowsOf: ["lists"], ifChangeSetsAre: count)
+        #expect(!isRemoved)
+        #expect(try await laptop.titles() == ["Groceries", "Late"])
+        try await laptop.engine.start()
+        try await tower.shows("Groceries", "Late")
+      }
+    }
+
     @Test("the only device of an account keeps its data")
     func deleteOnlyCopy() async throws {
       let device = try SyncedDevice("tower", on: .separate())

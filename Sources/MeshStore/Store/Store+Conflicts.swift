@@ -100,7 +100,7 @@ extension Transaction {
     if try hasContinued(entry) { return nil }
     conflict.hasBytes = try conflict.loserValue.asset.map { try assets.isKept($0.id) || !cells(showing: $0.id).isEmpty }
     conflict.winnerValue = try value(entry.ref, entry.column, zone)
-    if isAlive, let row = try ZoneRow.read(zone, sql) {
+    if isAlive, let row = try zoneRows.read(zone) {
       conflict.winner = max(
         conflict.winner, try ZoneRecords(self, zone: row).stamp(entry.ref, entry.column) ?? conflict.winner)
     }

@@ -175,6 +175,22 @@ import Testing
     try expectAllWrite(mesh, [1, 2])
   }
 
+  @Test("a revocation that the replacement of a key ends without having heard of it is noticed")
+  func unheardRevocation() throws {
+    let mesh = try world()
+    let lost = try mesh.account.device(3)
+    try leave(mesh, 1)
+    try mesh.nodes[0].replica.administration.revoke(lost, now: mesh.now)
+    try mesh.pump()
+    try mesh.nodes[1].replica.administration.replaceKey(
+      with: newKey(40), recovery: recovery(mesh), readmitting: [], now: mesh.now)
+    try mesh.connect(1, 0)
+    try mesh.pump()
+    #expect(!mesh.nodes[0].replica.account.isRevoked(lost))
+    #expect(mesh.nodes[0].replica.notices.contains { $0.contains("mesh device revoke \(lost)") })
+    #expect(mesh.nodes[1].replica.notices.isEmpty)
+  }
+
   @Test("the end of a revoked device stays the same when the key is replaced, and no former key moves it")
   func cutsOutliveTheirSigner() throws {
     let mesh = try world()

@@ -74,7 +74,7 @@ final class WALKeeper {
       checkpointer.handle,
       { context, _ in
         guard let context else { return 0 }
-        return Unmanaged<WALKeeper>.fromOpaque(context).takeUnretainedValue().isToTryAgain() ? 1 : 0
+        return Unmanaged<WALKeeper>.fromOpaque(context).takeUnretainedValue().waitForLock() ? 1 : 0
       }, Unmanaged.passUnretained(self).toOpaque())
   }
 
@@ -240,8 +240,8 @@ final class WALKeeper {
     return true
   }
 
-  /// The busy handler of the checkpointer.
-  private func isToTryAgain() -> Bool {
+  /// Handles a lock that is taken, for the checkpointer. Gives up the mark, or sleeps. Returns false to give up.
+  private func waitForLock() -> Bool {
     waits += 1
     if isEmptying, mesh_wal_has_write_lock(checkpointer.handle) == SQLITE_OK {
       if mark != nil {

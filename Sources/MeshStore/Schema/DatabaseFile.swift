@@ -222,7 +222,7 @@ extension DatabaseFile {
   ) -> Configuration {
     var configuration = Configuration()
     configuration.journalMode = .wal
-    configuration.busyMode = .callback { patience.isToTryAgain(after: $0) }
+    configuration.busyMode = .callback { patience.waitForLock(after: $0) }
     // Rows arrive in an order that doesn't follow references, and the effect of a delete on children is derived from
     // the merged state. Materialisation decides both, and SQLite's own cascades would do it a second time.
     configuration.foreignKeysEnabled = false
@@ -276,7 +276,8 @@ private final class Patience: Sendable {
     }
   }
 
-  func isToTryAgain(after attempts: Int) -> Bool {
+  /// Sleeps until the next attempt. Returns false if the time is up.
+  func waitForLock(after attempts: Int) -> Bool {
     let tries = Int(limit.withLock { $0 } * 1_000_000 / Double(Self.interval))
     guard attempts < tries else { return false }
     usleep(Self.interval)

@@ -62,6 +62,23 @@ import Testing
     #expect(reads(conversation.handle(.message(.credit(1)), now: 0)) == 1, "it goes on with new credit")
   }
 
+  @Test("what another device has acknowledged is still sent to the peer that passes it on")
+  func relayedAcknowledgement() throws {
+    var conversation = try open()
+    let outputs = conversation.handle(.message(.want(zone, VersionVector())), now: 0)
+    #expect(reads(outputs) == 1)
+    _ = conversation.handle(.batch(zone, ChangeSetBatch(changeSets: [], position: 0, isComplete: true)), now: 0)
+    let account = try TestAccount(devices: 1, seed: 1)
+    let acknowledgement = Acknowledgement(
+      zone: zone, device: try account.device(0), time: HybridTime(1), merged: vector(3), controlHeads: [],
+      secrets: account.devices[0])
+    _ = conversation.handle(.message(.acknowledgement(acknowledgement)), now: 0)
+    let read = conversation.handle(.advanced(zone), now: 0).compactMap {
+      if case .read(_, let beyond, _) = $0 { beyond } else { nil }
+    }
+    #expect(read == [VersionVector()])
+  }
+
   private func zone(_ number: Int) throws -> ZoneID {
     try #require(ZoneID((0..<32).map { $0 == 0 ? UInt8(number) : 0xee }))
   }

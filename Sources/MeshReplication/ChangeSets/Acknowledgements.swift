@@ -115,6 +115,7 @@ final class Acknowledgements: Part {
       acknowledgement.encoded, device: acknowledgement.device, time: acknowledgement.time, zone: zone)
     if owner == account.id { passOn(acknowledgement, from: link) }
     guard !isRelayed else { return }
+    try sessions.handle(link, .acknowledged(zone, acknowledgement.merged), now: now)
     sessions[link]?.progress.acknowledged(zone, acknowledgement.merged)
     if acknowledgement.controlHeads != Array(state.heads.prefix(Limits.controlHeads)) {
       logs.tellHeads(link, zone, now: now)

@@ -25,6 +25,8 @@ public struct Conversation: Sendable {
     /// Change sets from the peer were handled, up to `received`. They are `bytes` long, `new` of them were new, and
     /// `duplicates` were already here.
     case settled(ZoneID, received: VersionVector, bytes: Int, new: Int, duplicates: Int)
+    /// The peer has acknowledged change sets, and needs none of them.
+    case acknowledged(ZoneID, VersionVector)
     /// A change set is missing that the peer said it has, or a gap was found: ask again.
     case lacking(ZoneID, stored: VersionVector)
   }
@@ -137,6 +139,8 @@ public struct Conversation: Sendable {
     case .settled(let zone, let received, let bytes, let new, let duplicates):
       guard note(received, zone) else { return [Self.tooManyAuthors] }
       return settle(zone, bytes: bytes, new: new, duplicates: duplicates)
+    case .acknowledged(let zone, let vector):
+      return note(vector, zone) ? [] : [Self.tooManyAuthors]
     case .lacking(let zone, let stored):
       zones[zone]?.asksAnnounceOnly = false
       zones[zone]?.announced = nil
@@ -180,9 +184,6 @@ public struct Conversation: Sendable {
       guard zones[zone] != nil else { return [] }
       let since = zones[zone]?.announced?.since ?? now
       zones[zone]?.announced = (vector, since)
-      return [.deliver(message)]
-    case (.open, .acknowledgement(let acknowledgement)):
-      guard note(acknowledgement.merged, acknowledgement.zone) else { return [Self.tooManyAuthors] }
       return [.deliver(message)]
     case (.open, _):
       return [.deliver(message)]

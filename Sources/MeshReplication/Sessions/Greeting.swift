@@ -51,8 +51,8 @@ final class Greeting: Part {
     guard let state = try adopt(certificate, now: now) else {
       return sessions.end(
         link, .notAdmitted,
-        "the peer is no device of this account or of an account that shares with it, as far as this node knows; an account that "
-          + "another participant let into a share may join again with the invite")
+        "this node does not know the peer as a member of the account or of a share; if another participant let it "
+          + "into a share, it may join that share again with its invite")
     }
     guard state.certificates[certificate.device] != nil else {
       return sessions.end(link, .notAdmitted, ControlChanges.dropped)

@@ -52,7 +52,7 @@ final class Greeting: Part {
       return sessions.end(
         link, .notAdmitted,
         "this node does not know the peer as a member of the account or of a share; if another participant let it "
-          + "into a share, it may join that share again with its invite")
+          + "into a share, it may join that share again with that invite")
     }
     guard state.certificates[certificate.device] != nil else {
       return sessions.end(link, .notAdmitted, ControlChanges.dropped)

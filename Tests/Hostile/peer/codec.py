@@ -338,7 +338,7 @@ class Value(Type):
         if isinstance(value, float):
             return b"\2" + struct.pack(">d", value)
         if isinstance(value, str):
-            return b"\3" + self.FORMS[3].write(value.encode())
+            return b"\3" + self.FORMS[3].write(value.encode(errors="surrogateescape"))
         return b"\4" + self.FORMS[4].write(value)
 
     def read(self, reader):

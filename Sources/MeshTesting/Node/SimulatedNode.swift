@@ -176,6 +176,7 @@ final class SimulatedNode {
           before.filter { !untracked.contains($0.key.table) }, tables: tables.filter { !untracked.contains($0) })
       }
       if isInStep { (madeAnew, seenColumns) = ([], database.columns) }
+      noteKeys(transaction, before)
       let isCommitted = try database.run(transaction)
       if transaction.losses.isEmpty {
         let (columns, after) = (database.columns, try database.contents(tables))
@@ -198,6 +199,16 @@ final class SimulatedNode {
       ledger.doubt(tables)
       written.doubt(transaction, before)
       throw error
+    }
+  }
+
+  /// Notes which rows may get another key.
+  private func noteKeys(_ transaction: AppTransaction, _ before: Contents) {
+    for case .rename(let name, let key, let to) in transaction.statements {
+      guard let table = AppSchema.table(name) else { continue }
+      let former = RecordName(table: name, key: table.canonical(key))
+      let seen = before[former]?.keys.map { $0 } ?? []
+      written.noteKey(RecordName(table: name, key: table.canonical(to)), from: former, seen: seen)
     }
   }
 

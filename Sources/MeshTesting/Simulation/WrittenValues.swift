@@ -6,9 +6,20 @@ final class WrittenValues {
   private var values: [Ledger.Cell: Set<Value>] = [:]
   /// The values of transactions of which it is unknown whether they were committed, by table.
   private var doubted: [String: Set<Value>] = [:]
+  /// The records from which rows got their keys, with the columns that the app saw. The values of the other columns go
+  /// along unseen.
+  private var formerRecords: [RecordName: [(record: RecordName, seen: Set<String>)]] = [:]
 
   func note(_ record: RecordName, _ column: String, _ value: Value) {
     values[Self.cell(record, column), default: []].insert(value.sample)
+  }
+
+  /// Notes that a transaction may have given a row another key.
+  ///
+  /// - Parameter columns: The columns of the row that the app saw.
+  func noteKey(_ record: RecordName, from former: RecordName, seen columns: some Sequence<String>) {
+    let seen = Set(columns.map { Self.cell(former, $0).column })
+    formerRecords[record, default: []].append((former, seen))
   }
 
   /// Notes the differences that one transaction made.
@@ -52,10 +63,23 @@ final class WrittenValues {
     if value == .null { return true }
     let sample = value.sample
     if values[Self.cell(record, column)]?.contains(sample) == true { return true }
+    if cameAlong(with: record, column, sample, besides: [record]) { return true }
     guard let table = AppSchema.table(record.table) else { return false }
     if column == table.key { return table.canonical(value) == record.key }
     return table.columns.contains { $0.name == column && $0.defaultValue == value }
       || doubted[record.table]?.contains(sample) == true
+  }
+
+  /// Returns whether the value was written to the same column of a record from which the row got its key.
+  private func cameAlong(
+    with record: RecordName, _ column: String, _ sample: Value, besides visited: Set<RecordName>
+  ) -> Bool {
+    (formerRecords[record] ?? []).contains { former, seen in
+      let cell = Self.cell(former, column)
+      guard !visited.contains(former), !seen.contains(cell.column) else { return false }
+      return values[cell]?.contains(sample) == true
+        || cameAlong(with: former, column, sample, besides: visited.union([former]))
+    }
   }
 
   /// Returns the cell, under the column's last name.

@@ -51,8 +51,8 @@ final class Greeting: Part {
     guard let state = try adopt(certificate, now: now) else {
       return sessions.end(
         link, .notAdmitted,
-        "this node does not know the peer as a member of the account or of a share; if another participant let it "
-          + "into a share, it may join that share again with that invite")
+        "this node does not know the peer as a device of the account or as a member of a share; if another "
+          + "participant let it into a share, it may join again with the invite")
     }
     guard state.certificates[certificate.device] != nil else {
       return sessions.end(link, .notAdmitted, ControlChanges.dropped)

@@ -41,5 +41,6 @@ extension FlushPlanner {
 
   private func isLacking(_ column: Int64, _ table: TableForm) throws -> Bool {
     try table.indexes[column] == nil && table.successors[column] == nil && transaction.catalog.part(column) == nil
+      && transaction.catalog.column(column).name.folded != table.keyName.folded
   }
 }

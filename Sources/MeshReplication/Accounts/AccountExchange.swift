@@ -64,21 +64,22 @@ struct AccountExchange: Part {
       offer(theirs, bytes: bytes.count, link)
       return nil
     }
-    let revoked = account.certificates.filter { account.isRevoked($0.key) }
+    let former = account
     guard try book.adopt(theirs) else { return nil }
-    for (device, certificate) in revoked.sorted(by: { $0.key < $1.key }) where !account.isRevoked(device) {
-      noteReadmission(of: device, certificate)
-    }
+    if theirs.id == account.id { noteReadmissions(since: former) }
     return theirs.id
   }
 
-  /// Notes that a revocation has no effect any more. The key that replaced its signer's may have come from a machine
-  /// that had not heard of it.
-  private func noteReadmission(of device: DeviceID, _ certificate: Certificate) {
-    let name = "“\(printable(certificate.request.name))” (\(device))"
-    incidents.notify(
-      "\(name) was revoked, and is a member of the account again, because the account's key was replaced. If it must not "
-        + "take part, revoke it again: mesh device revoke \(device)")
+  /// Notes which revocations have no effect any more. The key that replaced their signer's may have come from a machine
+  /// that had not heard of them.
+  private func noteReadmissions(since former: AccountState) {
+    for (device, certificate) in former.certificates.sorted(by: { $0.key < $1.key })
+    where former.isRevoked(device) && !account.isRevoked(device) {
+      let name = "“\(printable(certificate.request.name))” (\(device))"
+      incidents.notify(
+        "\(name) was revoked, and is a member of the account again, because the account's key was replaced. If it must "
+          + "not take part, revoke it again: mesh device revoke \(device)")
+    }
   }
 
   /// Keeps the growing state of an account that no zone here names yet. The bound applies to all sessions of the peer's

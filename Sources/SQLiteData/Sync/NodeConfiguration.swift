@@ -141,8 +141,8 @@ struct NodePlan: Sendable {
     } catch let error as HomeError where error.code == .locked {
       throw SyncError(
         .otherNode,
-        "Another process runs the node of \(home.path) now, so nothing was changed. Stop that process (mesh status names it), and "
-          + "try again.")
+        "Another process runs the node of \(home.path) now, so nothing was changed. Stop that process (its id is in "
+          + "\(home.path)/lock), and try again.")
     }
     defer { lock.release() }
     return try await body(home, lock)

@@ -120,7 +120,7 @@ final class NodeDatabase {
     let what = "the log of \(path) (\(path)-wal or \(path)-shm) was deleted or replaced while programs had it open"
     let target = "\(path)-saved-\(time.milliseconds())"
     do {
-      switch try store.leaveLog(savingTo: target) {
+      switch try store.leaveLog(savingTo: target, isShared: app != nil) {
       case .copied:
         let outcome = "\(what): the node has put its commits into the file, and nothing of it is lost"
         note(outcome)
@@ -160,7 +160,7 @@ final class NodeDatabase {
     } catch {
       return suspend(
         "database.replaced",
-        "\(path) was replaced while the node had it open, and the node can't use what is there now, so nothing is "
+        "the file at \(path) is not as the node had it open, and the node can't use it as it is now, so nothing is "
           + "synchronized. Put the right file there: the node opens it by itself. The reason: \(error.userMessage)")
     }
     (isOpen, suspension, openings) = (true, nil, openings + 1)

@@ -17,25 +17,26 @@ extension Store {
   /// Gives up a log that is no longer at its path, so that the file can be opened again. If it is given up, the store
   /// writes nothing from then on, not even when it is closed.
   ///
-  /// - Parameter target: A path without a file, for the database as the store sees it.
+  /// - Parameters:
+  ///   - target: A path without a file, for the database as the store sees it.
+  ///   - isShared: True if other parts of this process may have the file open. SQLite shares the old log's index among
+  ///     all connections of a process, so then the file can't be opened again before they have closed theirs.
   /// - Throws: `StoreError` if the log could neither be copied nor saved. It exists as long as the store is open.
-  public func leaveLog(savingTo target: String) throws -> LogRescue {
+  public func leaveLog(savingTo target: String, isShared: Bool = false) throws -> LogRescue {
     closeOthers()
     // The lock of an index is listed after the index was deleted, too.
     let users = LockHolder.all(LockHolder.Lock.open, ofIndex: file.indexIdentity?.inode)
     guard users.isEmpty else { return .used(users) }
-    let isCopied = try guarding { try file.whileAlone { try copyLog() } }
+    let isCopied = try guarding {
+      // The check can take seconds, so other programs are not kept out meanwhile.
+      guard try file.whileAlone(isShared, { true }), (try? file.quickCheck()) != nil else { return false }
+      return try file.whileAlone(isShared) { try !file.hasOtherLog && checkpoint(.truncate) }
+    }
     if !isCopied { _ = try backUp(to: target) }
     // Each device sends its own acknowledgement again.
     unsaved = [:]
     try guarding { try file.leaveLog() }
     return isCopied ? .copied : .saved
-  }
-
-  /// Copies the log into the file, unless another log belongs to it. No other connection has the file open.
-  private func copyLog() throws -> Bool {
-    guard !file.hasOtherLog, (try? file.quickCheck()) != nil else { return false }
-    return try checkpoint(.truncate)
   }
 }
 
@@ -59,8 +60,8 @@ extension DatabaseFile {
   /// Runs `body` while no other connection can open the file.
   ///
   /// - Returns: False also if another program has it open, with a log of its own.
-  /// - Throws: `StoreError` if another connection has it open with no other log, such as one of this process.
-  fileprivate func whileAlone(_ body: () throws -> Bool) throws -> Bool {
+  /// - Throws: `StoreError` if another connection has it open, and that may be one of this process.
+  fileprivate func whileAlone(_ isShared: Bool, _ body: () throws -> Bool) throws -> Bool {
     let code = try queue.writeWithoutTransaction { mesh_lock_database(try $0.openConnection, 1) }
     switch code {
     case SQLITE_OK:
@@ -68,7 +69,8 @@ extension DatabaseFile {
       return try body()
     case SQLITE_BUSY:
       let index = FileIdentity(at: place + "-shm")
-      guard index != indexIdentity, !LockHolder.all(LockHolder.Lock.open, ofIndex: index?.inode).isEmpty else {
+      guard !isShared, index != indexIdentity, !LockHolder.all(LockHolder.Lock.open, ofIndex: index?.inode).isEmpty
+      else {
         throw StoreError(.locked, "another program has \(path) open")
       }
       return false

@@ -61,6 +61,7 @@ import Testing
       } throws: {
         ($0 as? StoreError)?.code == .locked
       }
+      #expect(throws: StoreError.self) { try store.leaveLog(savingTo: path + "-saved", isShared: true) }
       #expect(FileStatus(path: path + "-saved") == nil)
       try other.close()
       #expect(try store.leaveLog(savingTo: path + "-saved") == .copied)

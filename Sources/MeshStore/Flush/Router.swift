@@ -38,7 +38,10 @@ struct Router {
   }
 
   private enum Route {
+    /// The record is in the zone.
     case zone(Int64)
+    /// No zone has the record yet.
+    case birth(in: Int64)
     case move(from: Int64, to: Int64)
     case drop
     /// A new row that a share did not accept, and of which a copy is kept. It stays as a private record, and is also
@@ -50,7 +53,7 @@ struct Router {
     /// The zone of the record's pending rows from now on.
     var target: Int64? {
       switch self {
-      case .zone(let zone), .move(_, let zone), .keep(let zone, _): zone
+      case .zone(let zone), .birth(let zone), .move(_, let zone), .keep(let zone, _): zone
       case .drop, .leave: nil
       }
     }
@@ -62,7 +65,7 @@ struct Router {
     for entry in try entries() { routed.append((entry, try route(entry))) }
     let placed = try placed(routed)
     for (entry, route) in routed {
-      try place(placed[entry.ref] ?? [], again: route)
+      try place(placed[entry.ref] ?? [], entry, again: route)
       try carry(out: route, entry)
     }
     for case .leave(let zone) in routed.map(\.route) { try giveUp(zone) }
@@ -133,7 +136,7 @@ struct Router {
       if let own = zones.privateZone, zones.entries[home].map({ $0.hasEnded && $0.keepsCopy }) ?? false {
         return entry.ids.isEmpty ? .drop : .keep(in: own, refusedBy: home)
       }
-      return .zone(home)
+      return .birth(in: home)
     }
     if zones.entries[shown]?.isLeft == true { return .leave(shown) }
     // The reference itself may be unchanged. A row that is written under a parent that has left goes where the parent
@@ -259,11 +262,12 @@ struct Router {
 
   // MARK: Rows that found a zone before, and wait there
 
-  /// Returns the placed rows of the records in a slice. It is empty if nothing is moving, which is almost always the
-  /// case.
+  /// Returns the placed rows of the records in a slice, unless all are in the slice's only zone. They matter if a record
+  /// is moving, or if no zone has it yet.
   private func placed(_ routed: [(entry: Entry, route: Route)]) throws -> [RecordRef: [PendingTable.Routed]] {
     let moves = Set(routed.compactMap { if case .move(_, let to) = $0.route { to } else { nil } }).sorted()
-    guard try !moves.isEmpty || transaction.pending.hasArrivals() else { return [:] }
+    let hasBirths = routed.contains { if case .birth = $0.route { true } else { false } }
+    guard try !moves.isEmpty || hasBirths || transaction.pending.hasArrivals() else { return [:] }
     // A share may be large, but the records that move with it are already routed to it.
     let targets = Set(routed.compactMap(\.route.target))
     let only = targets.count == 1 ? targets.first : nil
@@ -279,7 +283,7 @@ struct Router {
 
   /// Moves earlier notes of a record to its new zone. A row has one zone, because a flush sends the values that the row
   /// has by then.
-  private func place(_ placed: [PendingTable.Routed], again route: Route) throws {
+  private func place(_ placed: [PendingTable.Routed], _ entry: Entry, again route: Route) throws {
     guard let target = route.target else { return }
     var isChanged = false
     for row in placed {
@@ -297,6 +301,9 @@ struct Router {
     guard isChanged else { return }
     transaction.reached(.rowsRerouted)
     try transaction.run.endAll()
+    // New records that refer to it were routed to the same zone as it was. Records that a zone has follow once it has
+    // moved.
+    if case .birth = route { try transaction.lookAtReferrers(of: entry.ref, entry.table) }
   }
 
   // MARK: Carrying out
@@ -304,7 +311,7 @@ struct Router {
   private func carry(out route: Route, _ entry: Entry) throws {
     try transaction.pending.remove(entry.lookIDs)
     switch route {
-    case .zone(let zone): try transaction.pending.assign(entry.ids, zone)
+    case .zone(let zone), .birth(let zone): try transaction.pending.assign(entry.ids, zone)
     case .keep(let own, let share):
       transaction.reached(.newRowKeptAsPrivate)
       try transaction.pending.assign(entry.ids, own)
@@ -334,12 +341,17 @@ extension Transaction {
   /// Makes the records that refer to a moved record follow it. Its old zone loses the record when all have moved. Until
   /// then, its rows have a negative zone number, so that no flush finds them.
   func follow(_ arrival: FlushPlan.Arrival) throws {
-    for reference in arrival.table.referrers {
+    try lookAtReferrers(of: arrival.ref, arrival.table)
+    try pending.note(arrival.ref, PendingSlice.Op.depart, zone: -arrival.zone)
+  }
+
+  /// Requests a check of the zones of the records that refer to a record.
+  fileprivate func lookAtReferrers(of ref: RecordRef, _ table: TableForm) throws {
+    for reference in table.referrers {
       guard let child = catalog.table(reference.child), child.parent == reference || child.references.count > 1
       else { continue }
-      try pending.lookAtRows(of: child, referringBy: reference.column, to: arrival.ref.key)
+      try pending.lookAtRows(of: child, referringBy: reference.column, to: ref.key)
     }
-    try pending.note(arrival.ref, PendingSlice.Op.depart, zone: -arrival.zone)
   }
 
   /// Routes all pending rows inside a transaction. Returns false if there are too many, if some writes were not

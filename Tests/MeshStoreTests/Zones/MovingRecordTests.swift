@@ -69,6 +69,52 @@ import Testing
     #expect(try laptop.store.conflicts(limit: 9).filter { $0.column == nil && $0.id > lost.id }.isEmpty)
   }
 
+  /// Routes what is pending, and flushes nothing.
+  private func route(_ member: Member) throws {
+    while try member.store.read({ try $0.pending.hasUnrouted() }) { _ = try member.store.route(now: member.now) }
+    #expect(try member.store.pendingCount() > 0)
+  }
+
+  @Test("a new row that is shared before it is flushed goes to the share, and takes what refers to it along")
+  func aNewRootThatIsRouted() throws {
+    let alice = try SharedList.alice()
+    try alice.run(
+      """
+      INSERT INTO lists VALUES ('N', 'new'); INSERT INTO reminders VALUES ('n', 'N', 'tea', 0);
+      INSERT INTO steps VALUES ('s', 'n', 'boil')
+      """)
+    try route(alice)
+    let root = RecordName(table: "lists", key: .text("N"))
+    try alice.stand(ZoneStanding(zone: Self.other, role: .owned, root: root))
+    try alice.settle()
+    #expect(try alice.records(Self.other) == ["lists N", "reminders n", "steps s"])
+    #expect(try alice.records(Self.home) == ["lists M", "reminders r2", "steps s2"])
+  }
+
+  @Test("a new row that leaves a share before it is flushed is never sent to the share, nor is what refers to it")
+  func aNewRowThatLeaves() throws {
+    let (alice, bob) = try members()
+    try alice.run("INSERT INTO reminders VALUES ('n', 'L', 'plan', 0); INSERT INTO steps VALUES ('s', 'n', 'own')")
+    try route(alice)
+    try alice.run("UPDATE reminders SET list = 'M', title = 'private' WHERE id = 'n'")
+    try converge([alice, bob])
+    #expect(try alice.records(Self.share) == ["lists L", "reminders r1", "steps s1"])
+    #expect(try alice.records(Self.home) == ["lists M", "reminders n", "reminders r2", "steps s", "steps s2"])
+    #expect(try SharedList.texts(bob).isDisjoint(with: ["private", "own", "plan"]))
+  }
+
+  @Test("a new row that moves into a share before it is flushed takes what refers to it along")
+  func aNewRowThatJoins() throws {
+    let (alice, bob) = try members()
+    try alice.run("INSERT INTO reminders VALUES ('n', 'M', 'plan', 0); INSERT INTO steps VALUES ('s', 'n', 'go')")
+    try route(alice)
+    try alice.run("UPDATE reminders SET list = 'L' WHERE id = 'n'")
+    try converge([alice, bob])
+    #expect(try alice.records(Self.share) == ["lists L", "reminders n", "reminders r1", "steps s", "steps s1"])
+    #expect(try alice.records(Self.home) == ["lists M", "reminders r2", "steps s2"])
+    #expect(try bob.rows("SELECT title FROM steps WHERE id = 's'") == ["go"])
+  }
+
   @Test("SQLite refuses another key for the row that a share was made of, and names the ways out")
   func theRootKeepsItsKey() throws {
     let (alice, bob) = try members()

@@ -4,8 +4,8 @@ import MeshCore
 /// devices that move the same record send the same. After all records that belong to it have moved too, the move
 /// deletes it in the old zone.
 extension FlushPlanner {
-  /// Moves a record here. If another device has already moved it here, only the edits made meanwhile are added, and the
-  /// parts of columns that are later where it was. If another record with the same key is here, it gets all values, as
+  /// Moves a record here. If it is here already, because another device has moved it or because it comes back before it
+  /// has left, the edits made meanwhile are added, and the values that are later where it was. If another record with the same key is here, it gets all values, as
   /// if the row had been written over it.
   mutating func arrive(
     _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?, from zone: Int64
@@ -19,28 +19,30 @@ extension FlushPlanner {
     }
     let isNew = old?.isAlive != true
     var state = try source.state(entry.ref, record)
+    // An edit is later than what it replaces, also after a move between zones whose clocks differ.
+    for cell in state.cells.values { plan.clock.witness(cell.stamp.time) }
     var generation = (old?.generation ?? 0).nextGeneration
     var edits = try edits(entry, row, of: record, after: old)
-    var parts: [Int64: State.Cell] = [:]
+    var later: [Int64: State.Cell] = [:]
     if let old, !isNew {
       let known = try records.state(entry.ref, old)
       transaction.reached(known.life == state.life ? .movedOntoItself : .movedOntoAnother)
       if known.life != state.life {
         edits = overwriting(state, with: edits, at: time(entry.wall, after: old))
       } else {
-        parts = try state.cells.filter { column, cell in
-          try transaction.catalog.part(column) != nil && known.cells[column].map { $0.stamp < cell.stamp } ?? true
-        }
+        // The record's values here may be those of the row that it gave up, which a program had edited by then. Such
+        // edits are later where it was.
+        later = state.cells.filter { column, cell in known.cells[column].map { $0.stamp < cell.stamp } ?? true }
       }
       (state, generation) = (known, old.generation)
     }
-    var cells = state.cells.merging(parts) { $1 }
+    var cells = state.cells.merging(later) { $1 }
     for edit in edits { cells[edit.column] = edit.cell }
     let life = state.life ?? global(time(entry.wall))
     state = State(generation: generation, life: life, cells: cells)
-    let emitted = isNew ? cells : parts.merging(edits.map { ($0.column, $0.cell) }) { $1 }
+    let emitted = isNew ? cells : later.merging(edits.map { ($0.column, $0.cell) }) { $1 }
     // Only a birth may contain stamps of others.
-    let isBirth = isNew || !parts.isEmpty
+    let isBirth = isNew || !later.isEmpty
     guard try emitted.isEmpty && !isNew || emit(entry, emitted, generation, isBirth ? life : nil) else { return false }
     for cell in emitted.values { plan.clock.witness(cell.stamp.time) }
     plan.clock.witness(life.time)

@@ -43,12 +43,15 @@ final class Materialisers {
     return true
   }
 
-  /// Returns the first zone whose record waits for the row.
+  /// Returns the first zone whose record waits for the row. A record that has moved and is about to leave its zone
+  /// doesn't wait: the row is the moved record's.
   ///
   /// - Parameter zone: A zone to leave out, because its record moves away.
   func heir(_ ref: RecordRef, besides zone: Int64 = 0) throws -> Materialiser? {
-    let zones = try first.transaction.catalog.zones()
-    return try first.transaction.recordRows.zones(of: ref, .rival, besides: zone).min(by: zones.precedes).flatMap(of)
+    let (transaction, zones) = (first.transaction, try first.transaction.catalog.zones())
+    return try transaction.recordRows.zones(of: ref, .rival, besides: zone)
+      .filter { try !transaction.pending.isDeparting(ref, from: $0) }
+      .min(by: zones.precedes).flatMap(of)
   }
 }
 

@@ -95,6 +95,13 @@ struct PendingTable {
   /// Returns whether records are moving to a zone.
   func hasArrivals() throws -> Bool { try sql.exists(Self.arrivals) }
 
+  /// Returns whether a record has moved to another zone and is about to leave this one.
+  func isDeparting(_ ref: RecordRef, from zone: Int64) throws -> Bool {
+    try sql.exists(
+      "SELECT 1 FROM mesh_pending WHERE tbl = ? AND key = ? AND op = \(PendingSlice.Op.depart) AND abs(zone) = ? LIMIT 1",
+      ref.place(in: zone))
+  }
+
   private static let arrivals =
     "SELECT 1 FROM mesh_pending WHERE op = \(PendingSlice.Op.arrive) AND zone IS NOT NULL LIMIT 1"
 

@@ -100,6 +100,7 @@ extension FaultPlan {
       chance("writers.foreignKeysOff", \.foreignKeysOff, "of the apps, one in that many has foreign keys off"),
       chance("writers.whileDown", \.writesWhileDown, "of the steps at a node that is down, one in that many writes"),
       chance("writers.together", \.together, "all apps write the same rows in the same millisecond"),
+      chance("writers.hasty", \.hasty, "an app writes or shares between two pieces of its node's work"),
       chance("writers.bulk", \.bulkWrites, "of the writes, one in that many is of many records"),
       span("writers.bulkSize", \.bulkSize, 1...20_000, "records of such a write"),
       chance("writers.counts", \.counts, "of the writes, one in that many is one to a column with a policy"),

@@ -125,7 +125,9 @@ extension FaultPlan {
 
   /// Returns whether a fault needs a disk, a schema or shares, which the model store doesn't have.
   private static func needsFile(_ path: String) -> Bool {
-    let writers = ["whileDown", "together", "bulk", "bulkSize", "longValues", "longSize"].map { "writers.\($0)" }
+    let writers = ["whileDown", "together", "hasty", "bulk", "bulkSize", "longValues", "longSize"].map {
+      "writers.\($0)"
+    }
     return path.hasPrefix("disk.") || path.hasPrefix("history.")
       || path.hasPrefix("writers.") && !writers.contains(path)
       || [

@@ -146,6 +146,15 @@ extension FaultPlan {
     return plan
   }()
 
+  /// Programs that write, move and share rows again before the node has flushed what they wrote.
+  public static let hasty: FaultPlan = {
+    var plan = ordinary
+    (plan.accounts, plan.pause, plan.hasty) = (3, 600, 2)
+    (plan.shareCreates, plan.shareInvites, plan.sharePermissions) = (8, 4, 20)
+    (plan.shareStops, plan.rootDeletes, plan.bypasses) = (60, 60, 25)
+    return plan
+  }()
+
   /// Hundreds of nodes that do little.
   public static let wide: FaultPlan = {
     var plan = FaultPlan()
@@ -160,7 +169,7 @@ extension FaultPlan {
     "simultaneous": simultaneous,
     "line": line, "assets": assets, "bad-disks": badDisks, "writing": writing, "counting": counting, "lying": lying,
     "history": history,
-    "live-restores": liveRestores,
+    "hasty": hasty, "live-restores": liveRestores,
     "schemas": schemas, "migrations": migrations,
     "shares": shares, "wide": wide,
   ]

@@ -102,6 +102,8 @@ public struct FaultPlan: Sendable, Equatable {
   public var writesWhileDown = 0
   /// All apps write the same rows in the same millisecond.
   public var together = 0
+  /// After one in this many pieces of a node's work, its app writes before the next piece.
+  public var hasty = 0
   /// One in `bulkWrites` writes is of `bulkSize` records.
   public var bulkWrites = 0
   public var bulkSize = 1_001...2_200

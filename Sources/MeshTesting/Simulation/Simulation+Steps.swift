@@ -43,6 +43,13 @@ extension Simulation {
     ]
   }
 
+  /// Makes the node's app write, and perhaps share a row, while the node has taken in a part of earlier writes.
+  func hurry(_ node: SimulatedNode) throws {
+    occurred("writers.hasty")
+    try write(node)
+    if node.replica != nil, plan.shareCreates > 0, generator.once(in: 4) { try createShare(node) }
+  }
+
   private func write(_ node: SimulatedNode) throws {
     let isDown = node.replica == nil
     guard !isDown || generator.once(in: plan.writesWhileDown), !node.isRevoked else { return }

@@ -115,6 +115,59 @@ import Testing
     #expect(try bob.rows("SELECT title FROM steps WHERE id = 's'") == ["go"])
   }
 
+  /// Flushes until records have arrived in their new zones, and have not left the old ones.
+  private func arrive(_ member: Member) throws {
+    member.now += 10
+    while try !member.rows("SELECT 1 FROM mesh_pending WHERE op = 5").contains("1") {
+      #expect(try member.step())
+    }
+  }
+
+  @Test("a record that comes back before it has left has the values that were written meanwhile, on all devices")
+  func backBeforeItHasLeft() throws {
+    let (alice, bob) = try members()
+    try alice.run("UPDATE reminders SET list = 'M', title = 'elsewhere' WHERE id = 'r1'")
+    try arrive(alice)
+    try alice.run("UPDATE reminders SET list = 'L' WHERE id = 'r1'")
+    try converge([alice, bob])
+    for member in [alice, bob] {
+      #expect(try member.rows("SELECT list, title FROM reminders WHERE id = 'r1'") == ["L|elsewhere"])
+    }
+    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+  }
+
+  @Test("a record that returns because its list does has the list that was written meanwhile, on all devices")
+  func backWithItsList() throws {
+    let alice = try SharedList.alice()
+    let (share, root) = (Self.other, RecordName(table: "lists", key: .text("M")))
+    try alice.run("UPDATE reminders SET list = 'M', title = 'elsewhere' WHERE id = 'r1'")
+    try arrive(alice)
+    // The reminder that the step now refers to was moved to the share where the step still is.
+    try alice.run("UPDATE steps SET reminder = 'r2' WHERE id = 's1'; UPDATE reminders SET list = 'L' WHERE id = 'r2'")
+    try alice.stand(ZoneStanding(zone: share, role: .owned, root: root))
+    try alice.settle()
+    let laptop = try Member(2, alice.standings)
+    try converge([alice, laptop])
+    for zone in alice.standings.map(\.zone) {
+      #expect(try alice.store.digest(zone) == laptop.store.digest(zone))
+      #expect(try alice.records(zone) == laptop.records(zone))
+    }
+    #expect(try alice.contents() == laptop.contents())
+    #expect(try laptop.rows("SELECT reminder FROM steps WHERE id = 's1'") == ["r2"])
+  }
+
+  @Test("a row that is deleted before its record has left its former zone does not come back")
+  func deletedBeforeItHasLeft() throws {
+    let (alice, bob) = try members()
+    try alice.run("UPDATE reminders SET list = 'M', title = 'elsewhere' WHERE id = 'r1'")
+    try arrive(alice)
+    try alice.run("DELETE FROM reminders WHERE id = 'r1'")
+    while try alice.step() { #expect(try alice.rows("SELECT id FROM reminders") == ["r2"]) }
+    try converge([alice, bob])
+    #expect(try bob.rows("SELECT id FROM reminders").isEmpty)
+    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+  }
+
   @Test("SQLite refuses another key for the row that a share was made of, and names the ways out")
   func theRootKeepsItsKey() throws {
     let (alice, bob) = try members()

@@ -19,8 +19,6 @@ extension FlushPlanner {
     }
     let isNew = old?.isAlive != true
     var state = try source.state(entry.ref, record)
-    // An edit is later than what it replaces, also after a move between zones whose clocks differ.
-    for cell in state.cells.values { plan.clock.witness(cell.stamp.time) }
     var generation = (old?.generation ?? 0).nextGeneration
     var edits = try edits(entry, row, of: record, after: old)
     var later: [Int64: State.Cell] = [:]
@@ -94,7 +92,8 @@ extension FlushPlanner {
     var edited: [Int: HybridTime] = [:]
     for (index, column) in entry.table.columns.enumerated() {
       guard let wall = entry.columns[column.id] ?? (isWhole ? entry.wall : nil) else { continue }
-      edited[index] = time(wall, after: old)
+      // An edit is later than what it replaces, although the clocks of the two zones differ.
+      edited[index] = max(time(wall, after: old), record.stamps.latest.next)
     }
     let parts = try takeParts(entry, record, &row, &edited)
     let whole = try edited.sorted { $0.key < $1.key }.map { index, time in

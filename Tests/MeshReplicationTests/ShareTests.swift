@@ -527,6 +527,23 @@ import Testing
     try mesh.expectEqual([0, 1, 2], zone)
   }
 
+  @Test("a device whose disk fails while it joins has the share's whole log when it joins again", arguments: 0...4)
+  func joinsAgain(room: Int) throws {
+    struct DiskFailure: Error {}
+    let mesh = try TestMesh([1, 1])
+    let zone = try mesh.share()
+    let link = try mesh.invite(zone)
+    mesh.nodes[1].store.controlFault = DiskFailure()
+    mesh.nodes[1].store.controlRoom = room
+    #expect(throws: DiskFailure.self) { try mesh.join(1, link, at: 0) }
+    mesh.nodes[1].store.controlFault = nil
+    try mesh.restart(1)
+    #expect(try mesh.join(1, link, at: 0) == .done)
+    try mesh.connect(1, 0)
+    try mesh.pump()
+    try mesh.expectEqual([0, 1], zone)
+  }
+
   @Test func `who leaves is out everywhere, and nothing it wrote before goes`() throws {
     let (mesh, zone) = try joined()
     try mesh.write(2, "a", "stays", in: zone)

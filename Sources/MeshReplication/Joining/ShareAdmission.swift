@@ -124,14 +124,16 @@ public final class ShareAdmission: Part {
   /// start.
   public func adopt(_ joined: JoinedShare, now: Moment) throws {
     let new = joined.records.filter { zones[joined.zone]?.log.contains($0.id) != true }
-    for record in new {
-      try store.insertControlRecord(record.encoded, id: record.id, zone: joined.zone)
-      zones.open(joined.zone)
-      zones[joined.zone]?.insert(record, cryptography)
+    // The states are stored before the records that name them, and the records together. A start leaves out records
+    // whose author's account it doesn't know.
+    var grown: [AccountID] = []
+    for account in joined.people.all where account != self.account.id {
+      if let state = joined.accounts[account], try book.adopt(state) { grown.append(account) }
     }
-    for account in zones[joined.zone]?.people.all ?? [] where account != self.account.id {
-      if let state = joined.accounts[account], try book.adopt(state) { exchange.gossip(account) }
-    }
+    if !new.isEmpty { try store.insertControlRecords(new.map { ($0.id, $0.encoded) }, zone: joined.zone) }
+    zones.open(joined.zone)
+    for record in new { zones[joined.zone]?.insert(record, cryptography) }
+    for account in grown { exchange.gossip(account) }
     logs.passOn(new, joined.zone)
     try changes.changed(joined.zone, now: now)
   }

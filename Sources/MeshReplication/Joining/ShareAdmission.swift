@@ -79,8 +79,9 @@ public final class ShareAdmission: Part {
       let known = claim.state(cryptography)
     else { return sessions.end(link, .protocolViolation, "the claim is not one of this session's invite and device") }
     if let reason = refusal(invite, claim.account, state, now: now) { return sessions.end(link, .linkRefused, reason) }
-    try book.adopt(known)
-    if let offered = sessions[link]?.offers.states[claim.account] { try book.adopt(offered) }
+    var hasGrown = try book.adopt(known)
+    if let offered = sessions[link]?.offers.states[claim.account] { hasGrown = try book.adopt(offered) || hasGrown }
+    if hasGrown { try changes.accountChanged(claim.account, now: now) }
     if accounts[claim.account]?.isRevoked(claim.certificate.device) == true {
       return sessions.end(link, .revoked, "the account revoked this device")
     }
@@ -136,6 +137,7 @@ public final class ShareAdmission: Part {
     for account in grown { exchange.gossip(account) }
     logs.passOn(new, joined.zone)
     try changes.changed(joined.zone, now: now)
+    for account in grown { try changes.accountCame(account, with: joined.zone, now: now) }
   }
 
   /// Returns the dialler's side of joining a share with an invite.

@@ -527,6 +527,53 @@ import Testing
     try mesh.expectEqual([0, 1, 2], zone)
   }
 
+  @Test("a device whose disk fails while it joins has the share's whole log when it joins again", arguments: 0...4)
+  func joinsAgain(room: Int) throws {
+    struct DiskFailure: Error {}
+    let mesh = try TestMesh([1, 1])
+    let zone = try mesh.share()
+    let link = try mesh.invite(zone)
+    mesh.nodes[1].store.controlFault = DiskFailure()
+    mesh.nodes[1].store.controlRoom = room
+    #expect(throws: DiskFailure.self) { try mesh.join(1, link, at: 0) }
+    mesh.nodes[1].store.controlFault = nil
+    try mesh.restart(1)
+    #expect(try mesh.join(1, link, at: 0) == .done)
+    try mesh.connect(1, 0)
+    try mesh.pump()
+    try mesh.expectEqual([0, 1], zone)
+  }
+
+  @Test("a share knows the new device of a participant whose state comes with another share")
+  func stateComesWithAnotherShare() throws {
+    let mesh = try TestMesh([1, 1, 1])
+    let zone = try mesh.share()
+    #expect(try mesh.join(2, mesh.invite(zone), at: 0) == .done)
+    #expect(try mesh.join(1, mesh.invite(zone), at: 0) == .done)
+    var grown = mesh.accounts[2].state
+    let keys = DeviceKeys(randomness: SeededRandomness(seed: 77))
+    let request = try #require(CertificateRequest(name: "new", for: grown.id, secrets: keys))
+    grown.insert(
+      Certificate(
+        account: grown.id, request: request, serial: [UInt8](repeating: 1, count: 16), issued: VirtualClock.epoch,
+        sign: mesh.accounts[2].key.sign), mesh.cryptography)
+    let (_, link) = try mesh.connect(2, 0)
+    try mesh.pump()
+    try mesh.give(.account(grown.encoded), to: 0, link)
+    let other = RecordName(table: "list", key: .text("other"))
+    mesh.nodes[0].store.write(other, ["title": .text("other")])
+    mesh.nodes[0].replica.databaseChanged()
+    try mesh.pump()
+    let second = try mesh.nodes[0].replica.shares.create(of: other, title: "other", now: mesh.now)
+    #expect(try mesh.join(2, mesh.invite(second), at: 0) == .done)
+    #expect(try mesh.join(1, mesh.invite(second), at: 0) == .done)
+    try mesh.wait(1_000)
+    let device = try #require(DeviceID(keys.signingKey))
+    for share in [zone, second] {
+      #expect(mesh.nodes[1].replica.shareState(share)?.account(of: device) == grown.id)
+    }
+  }
+
   @Test func `who leaves is out everywhere, and nothing it wrote before goes`() throws {
     let (mesh, zone) = try joined()
     try mesh.write(2, "a", "stays", in: zone)

@@ -37,13 +37,14 @@ final class ControlChanges: Part {
   func learn(_ link: LinkID, _ id: ZoneID, _ encoded: [[UInt8]], now: Moment) throws {
     guard let peer = sessions[link]?.peer, intake.maySend(peer.account, id) else { return }
     let wasNew = zones[id] == nil
-    let new = try intake.take(encoded, id, link, now: now)
+    let (new, grown) = try intake.take(encoded, id, link, now: now)
     guard !new.isEmpty else { return }
     for case .fork(let proof) in new.map(\.act) where !wasNew { notify(proof) }
     logs.passOn(new, id, besides: link)
     let people = zones[id]?.people
     zones[id]?.news.note(new.map { people?.account(of: $0.author, accounts) ?? peer.account })
     try readNews(id, now: now)
+    for account in grown { try accountCame(account, with: id, now: now) }
     try membership.share(id, link, now: now)
   }
 
@@ -120,11 +121,27 @@ final class ControlChanges: Part {
 
   /// Handles new certificates or revocations, and ends the sessions of devices that may no longer have one.
   func accountChanged(_ id: AccountID, besides link: LinkID? = nil, now: Moment) throws {
-    for zone in zones.ids where zones[zone]?.people.has(id) == true {
+    try readZones(naming: id, now: now)
+    exchange.gossip(id, besides: link)
+    endSessions(of: id)
+  }
+
+  /// Handles new certificates or revocations that arrived together with a zone's records. The zone is read for these
+  /// records, and peers were told of the account before the records were passed on.
+  func accountCame(_ id: AccountID, with zone: ZoneID, now: Moment) throws {
+    try readZones(naming: id, besides: zone, now: now)
+    endSessions(of: id)
+  }
+
+  private func readZones(naming id: AccountID, besides read: ZoneID? = nil, now: Moment) throws {
+    for zone in zones.ids where zone != read && zones[zone]?.people.has(id) == true {
       zones[zone]?.news.note([id])
       if id == account.id { try changed(zone, now: now) } else { try readNews(zone, now: now) }
     }
-    exchange.gossip(id, besides: link)
+  }
+
+  /// Ends the sessions of an account's devices that may no longer have one.
+  private func endSessions(of id: AccountID) {
     for (other, session) in sessions.sorted {
       guard let peer = session.peer, peer.account == id, let state = accounts[id] else { continue }
       if state.isRevoked(peer.device) {

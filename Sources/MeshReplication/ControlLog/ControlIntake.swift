@@ -15,9 +15,12 @@ struct ControlIntake: Part {
       || state.owner == nil || state.permission(self.account.id) == nil
   }
 
-  /// Keeps the valid new records in one durable write, and returns them. If the write fails, none of them is kept in
-  /// memory.
-  func take(_ encoded: [[UInt8]], _ id: ZoneID, _ link: LinkID, now: Moment) throws -> [ControlRecord] {
+  /// Keeps the valid new records in one durable write. If the write fails, none of them is kept in memory.
+  ///
+  /// - Returns: The new records, and the accounts of whose states more is here now.
+  func take(
+    _ encoded: [[UInt8]], _ id: ZoneID, _ link: LinkID, now: Moment
+  ) throws -> (new: [ControlRecord], grown: [AccountID]) {
     let wasNew = zones[id] == nil
     var new: [ControlRecord] = []
     var known = exchange.accounts(known: link)
@@ -51,7 +54,7 @@ struct ControlIntake: Part {
     }
     book.know(met.values)
     for id in met.keys.sorted() { exchange.gossip(id, besides: link) }
-    return new
+    return (new, met.keys.sorted())
   }
 
   /// Returns the state of the account that a record names, if more of it arrived than is stored. States arrive before

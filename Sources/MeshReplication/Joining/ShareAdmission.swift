@@ -79,8 +79,9 @@ public final class ShareAdmission: Part {
       let known = claim.state(cryptography)
     else { return sessions.end(link, .protocolViolation, "the claim is not one of this session's invite and device") }
     if let reason = refusal(invite, claim.account, state, now: now) { return sessions.end(link, .linkRefused, reason) }
-    try book.adopt(known)
-    if let offered = sessions[link]?.offers.states[claim.account] { try book.adopt(offered) }
+    var hasGrown = try book.adopt(known)
+    if let offered = sessions[link]?.offers.states[claim.account] { hasGrown = try book.adopt(offered) || hasGrown }
+    if hasGrown { try changes.accountChanged(claim.account, now: now) }
     if accounts[claim.account]?.isRevoked(claim.certificate.device) == true {
       return sessions.end(link, .revoked, "the account revoked this device")
     }
@@ -124,16 +125,19 @@ public final class ShareAdmission: Part {
   /// start.
   public func adopt(_ joined: JoinedShare, now: Moment) throws {
     let new = joined.records.filter { zones[joined.zone]?.log.contains($0.id) != true }
-    for record in new {
-      try store.insertControlRecord(record.encoded, id: record.id, zone: joined.zone)
-      zones.open(joined.zone)
-      zones[joined.zone]?.insert(record, cryptography)
+    // The states are stored before the records that name them, and the records together. A start leaves out records
+    // whose author's account it doesn't know.
+    var grown: [AccountID] = []
+    for account in joined.people.all where account != self.account.id {
+      if let state = joined.accounts[account], try book.adopt(state) { grown.append(account) }
     }
-    for account in zones[joined.zone]?.people.all ?? [] where account != self.account.id {
-      if let state = joined.accounts[account], try book.adopt(state) { exchange.gossip(account) }
-    }
+    if !new.isEmpty { try store.insertControlRecords(new.map { ($0.id, $0.encoded) }, zone: joined.zone) }
+    zones.open(joined.zone)
+    for record in new { zones[joined.zone]?.insert(record, cryptography) }
+    for account in grown { exchange.gossip(account) }
     logs.passOn(new, joined.zone)
     try changes.changed(joined.zone, now: now)
+    for account in grown { try changes.accountCame(account, with: joined.zone, now: now) }
   }
 
   /// Returns the dialler's side of joining a share with an invite.

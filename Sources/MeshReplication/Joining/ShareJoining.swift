@@ -138,7 +138,8 @@ public struct JoinedShare: Sendable {
   /// True if states were left out because they were too large. A session brings them once the share is here.
   private var isLacking = false
   private var known: [ControlID: ControlRecord] = [:]
-  private var people: ZonePeople
+  /// The accounts that the records name.
+  private(set) var people: ZonePeople
 
   init(_ zone: ZoneID, _ account: AccountState, owner: AccountID) {
     self.zone = zone

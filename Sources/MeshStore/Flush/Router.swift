@@ -147,6 +147,8 @@ struct Router {
     }
     if zones.mayWrite(shown) && zones.mayWrite(home) { return .move(from: shown, to: home) }
     if entry.ids.isEmpty { return .drop }
+    // Nobody wrote a reference: the table's foreign keys have changed. The flush of the row's zone hides the row.
+    if entry.isLocal, zones.mayWrite(shown) { return .zone(shown) }
     // The row is reset to the merged values. The write is listed under the zone that did not accept it.
     return .zone(zones.mayWrite(home) ? shown : home)
   }

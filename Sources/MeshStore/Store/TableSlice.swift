@@ -196,8 +196,9 @@ extension TableSlice {
       let notes =
         updates(key, edited, wall: nil) + updates(key, filled, wall: PendingSlice.migrated)
         + updates(key, renamed.filter { !edited.contains($0) }, wall: PendingSlice.renamed)
-      // The foreign key may not have existed when the row arrived, so a flush checks it.
-      if notes.isEmpty, try hasDanglingReference(row) {
+      // The foreign key may not have existed when the row arrived, so a flush checks it. It may also be the table's only
+      // one since another was dropped, and then the row goes where its parent is.
+      if notes.isEmpty, try hasDanglingReference(row) || isApartFromParent(row, record, records.zone) {
         return [Note(key: key, op: PendingSlice.Op.update, layout: layout)]
       }
       return notes
@@ -252,6 +253,15 @@ extension TableSlice {
         guard value != .null, let parent = transaction.catalog.table(reference.parent) else { return false }
         return try !transaction.sql.exists(parent.selectKey, [value])
       }
+    }
+
+    /// Returns whether another zone than the row's shows the parent that decides the row's zone.
+    private func isApartFromParent(_ row: [Value], _ record: StoredRecord, _ zone: ZoneRow) throws -> Bool {
+      guard zones.count > 1, record.isShown, let reference = table.parent, row[reference.column] != .null,
+        let parent = transaction.catalog.table(reference.parent)
+      else { return false }
+      let ref = RecordRef(table: parent.id, key: parent.parentKey(row[reference.column]))
+      return try transaction.occupant(ref).map { $0 != zone.id } ?? false
     }
 
     private func live(_ ref: RecordRef) throws -> (ZoneRecords, StoredRecord)? {

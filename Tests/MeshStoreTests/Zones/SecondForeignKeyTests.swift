@@ -1,3 +1,4 @@
+import GRDB
 import MeshCore
 import Testing
 
@@ -103,5 +104,53 @@ import Testing
     try converge([alice, laptop, bob])
     #expect(try bob.rows("SELECT tags.title FROM reminders JOIN tags ON tags.id = tag") == ["his"])
     #expect(try alice.rows("SELECT tags.title FROM reminders JOIN tags ON tags.id = tag") == ["doctor"])
+  }
+
+  /// Makes the table again with one foreign key.
+  private static let withoutSecond = """
+    CREATE TABLE other (id TEXT PRIMARY KEY NOT NULL, list TEXT REFERENCES lists ON DELETE CASCADE, title TEXT,
+      done INTEGER DEFAULT 0, tag TEXT);
+    INSERT INTO other SELECT id, list, title, done, tag FROM reminders; DROP TABLE reminders;
+    ALTER TABLE other RENAME TO reminders
+    """
+
+  @Test("a row goes to its parent's share when its table loses the second foreign key")
+  func losesSecondForeignKey() throws {
+    let (alice, laptop, bob) = try members(Self.migrations[0])
+    try alice.run("INSERT INTO reminders (id, list, title) VALUES ('r7', 'L', 'gift')")
+    try alice.run("INSERT INTO steps VALUES ('s7', 'r7', 'wrap')")
+    try alice.settle()
+    #expect(try alice.records(SharedList.home).contains("reminders r7"))
+    try alice.other.inDatabase { try $0.execute(sql: "PRAGMA foreign_keys = OFF") }
+    try alice.run(Self.withoutSecond)
+    try alice.settle()
+    let share = try alice.records(SharedList.share)
+    #expect(share.contains("reminders r7") && share.contains("steps s7"))
+    try converge([alice, laptop, bob])
+    for member in [alice, laptop, bob] {
+      #expect(try member.rows("SELECT title FROM reminders WHERE id = 'r7'") == ["gift"])
+      #expect(try member.rows("SELECT title FROM steps WHERE id = 's7'") == ["wrap"])
+      #expect(try member.held().isEmpty)
+    }
+  }
+
+  @Test("a row under another account's read-only record is held when its table loses the second foreign key")
+  func losesSecondForeignKeyReadOnly() throws {
+    let (alice, _, bob) = try members(Self.migrations[0])
+    try bob.stand(ZoneStanding(zone: SharedList.share, role: .readOnly, root: SharedList.root))
+    try bob.run("INSERT INTO reminders (id, list, title) VALUES ('r7', 'L', 'mine')")
+    try bob.settle()
+    #expect(try bob.records(SharedList.bobs) == ["reminders r7"])
+    try bob.other.inDatabase { try $0.execute(sql: "PRAGMA foreign_keys = OFF") }
+    try bob.run(Self.withoutSecond)
+    try bob.settle()
+    #expect(try bob.rows("SELECT id FROM reminders ORDER BY id") == ["r1"])
+    #expect(try bob.store.heldRecords(limit: 10).map(\.reason) == [.parentElsewhere])
+    #expect(try bob.store.receipts(SharedList.share).isEmpty)
+    try bob.stand(ZoneStanding(zone: SharedList.share, role: .readWrite, root: SharedList.root))
+    try bob.settle()
+    try converge([alice, bob])
+    #expect(try alice.rows("SELECT id FROM reminders ORDER BY id") == ["r1", "r2", "r7"])
+    #expect(try bob.rows("SELECT id FROM reminders ORDER BY id") == ["r1", "r7"])
   }
 }

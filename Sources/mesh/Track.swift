@@ -36,7 +36,7 @@ struct Track: AsyncParsableCommand {
       """
       How concurrent writes to a column become one value: last (the last edit wins), greatest, least, counter or \
       keepBoth. A counter loses no increment: an assignment counts as its difference. keepBoth keeps each device's last \
-      value. Name the table if you track several: TABLE.COLUMN=POLICY.
+      8 values. Name the table if you track several: TABLE.COLUMN=POLICY.
       """,
       valueName: "column=policy"))
   var policies: [String] = []

@@ -8,7 +8,7 @@ public enum ColumnPolicy: UInt8, Hashable, Sendable, CaseIterable {
   case least = 2
   /// An assignment counts as its difference from the value that was there.
   case counter = 3
-  /// The last edit wins, and the last value of each author is kept.
+  /// The last edit wins, and the last values of each author are kept.
   case keepBoth = 4
 
   /// The name in commands.
@@ -39,19 +39,24 @@ public struct ColumnPart: Hashable, Sendable {
   public let author: Author
   /// The column of the table.
   public let column: String
+  /// The place of a kept value among those of its author. Other policies have one part for each author, at 0.
+  public let place: Int
 
-  public init(_ policy: ColumnPolicy, author: Author, column: String) {
-    (self.policy, self.author, self.column) = (policy, author, column)
+  /// The number of values of a column that are kept of each author.
+  public static let keptValues = 8
+
+  public init(_ policy: ColumnPolicy, author: Author, column: String, place: Int = 0) {
+    (self.policy, self.author, self.column, self.place) = (policy, author, column, place)
   }
 
-  /// The name of the part's column: `mesh_`, the policy in lower case, the author's device and instance as 80 hexadecimal digits, and
-  /// the column.
+  /// The name of the part's column: `mesh_`, the policy in lower case, the place as a digit if it isn't 0, the author's
+  /// device and instance as 80 hexadecimal digits, and the column.
   public var name: String {
     let device = author.device.bytes.reduce(into: "") { $0 += Self.hex($1) }
     let instance = (0..<8).reduce(into: "") {
       $0 += Self.hex(UInt8(truncatingIfNeeded: author.instance.value >> UInt64(56 - 8 * $1)))
     }
-    return "mesh_\(policy.name.asciiLowercased)_\(device)\(instance)_\(column)"
+    return "mesh_\(Self.prefix(policy, place))_\(device)\(instance)_\(column)"
   }
 
   /// Reads the name of a column, or returns nil if it isn't a part's.
@@ -59,9 +64,8 @@ public struct ColumnPart: Hashable, Sendable {
     let prefix = Array("mesh_".utf8)
     let bytes = Array(name.utf8)
     guard bytes.starts(with: prefix) else { return nil }
-    let policies: [ColumnPolicy] = [.greatest, .least, .counter, .keepBoth]
-    for policy in policies {
-      let start = prefix + Array(policy.name.asciiLowercased.utf8) + [UInt8(ascii: "_")]
+    for (policy, place) in Self.kinds {
+      let start = prefix + Array(Self.prefix(policy, place).utf8) + [UInt8(ascii: "_")]
       guard bytes.starts(with: start), bytes.count > start.count + 2 * Self.authorSize + 1 else { continue }
       let digits = bytes[start.count..<start.count + 2 * Self.authorSize]
       guard bytes[start.count + 2 * Self.authorSize] == UInt8(ascii: "_"), let author = Self.author(Array(digits))
@@ -70,13 +74,20 @@ public struct ColumnPart: Hashable, Sendable {
       }
       let column = String(decoding: bytes[(start.count + 2 * Self.authorSize + 1)...], as: UTF8.self)
       guard column.utf8.count <= ColumnPolicy.nameLimit else { return nil }
-      (self.policy, self.author, self.column) = (policy, author, column)
+      self.init(policy, author: author, column: column, place: place)
       return
     }
     return nil
   }
 
   private static let authorSize = 40
+
+  private static let kinds: [(ColumnPolicy, Int)] =
+    [(.greatest, 0), (.least, 0), (.counter, 0)] + (0..<keptValues).map { (.keepBoth, $0) }
+
+  private static func prefix(_ policy: ColumnPolicy, _ place: Int) -> String {
+    policy.name.asciiLowercased + (place == 0 ? "" : "\(place)")
+  }
 
   private static func hex(_ byte: UInt8) -> String {
     let digits = Array("0123456789abcdef")

@@ -43,6 +43,16 @@ struct DatabaseLock: Sendable {
     return home
   }
 
+  /// Returns whether a process that serves another home has the lock. A free lock has the note of its last holder, so
+  /// ask this after the lock was refused.
+  static func isServed(_ database: String, elsewhereThan path: String) -> Bool {
+    guard let last = lastHome(of: database), place(of: last.path) != place(of: path),
+      let lock = place(of: database).map({ $0 + suffix }),
+      let note = try? String(contentsOfFile: lock, encoding: .utf8), let holder = HomeLock.holder(of: last)
+    else { return false }
+    return holder.purpose == .daemon && note.hasPrefix("\(holder.pid) ")
+  }
+
   /// Returns the home that the lock file names.
   private static func noted(in lock: String) -> String? {
     guard let note = try? String(contentsOfFile: lock, encoding: .utf8).split(separator: "\n").first,

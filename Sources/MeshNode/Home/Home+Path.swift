@@ -1,6 +1,12 @@
 import Glibc
 
 extension Home {
+  /// Returns whether a node of another home runs with a database, according to the notes in the two lock files. It is
+  /// false while that home is created, which takes the database for a moment.
+  package static func isServed(_ database: String, elsewhereThan path: String) -> Bool {
+    DatabaseLock.isServed(database, elsewhereThan: path)
+  }
+
   /// Returns the absolute path of the home: `option` (`--home`), else `MESH_HOME`, else `$XDG_STATE_HOME/mesh`, else
   /// `~/.local/state/mesh`. Empty values count as unset.
   public static func path(option: String?, environment: [String: String]) throws(HomeError) -> String {

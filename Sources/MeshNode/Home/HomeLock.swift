@@ -39,6 +39,11 @@ public final class HomeLock: Sendable {
   /// Releases the lock. Further calls do nothing.
   public func release() { lock.release() }
 
+  /// Returns the last holder of a home's lock, which may have released it.
+  static func holder(of home: Home) -> Holder? {
+    (try? home.read(.lock)).flatMap { holder(String(decoding: $0, as: UTF8.self)) }
+  }
+
   /// Returns the holder according to the file, or nil in the moment between taking the lock and writing the note.
   private static func holder(_ note: String) -> Holder? {
     let words = note.split(whereSeparator: \.isWhitespace)

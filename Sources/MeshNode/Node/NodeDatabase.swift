@@ -110,6 +110,13 @@ final class NodeDatabase {
           "another file was moved to \(path), and the log of the one before can't be emptied, so nothing is synchronized: "
             + "\(error.userMessage) The node tries again by itself.")
       }
+      // Two files that one process has open at one path share the name of a log, and damage each other.
+      guard app == nil else {
+        return suspend(
+          "database.replaced",
+          "another file was moved to \(path), and this app still has the one before open, so nothing is synchronized, and the "
+            + "app can't write. Start the app again: it opens the new file then.")
+      }
       return reopen(
         isReplacement: true, "another file was moved to \(path) while the node had it open; the node opens it")
     }

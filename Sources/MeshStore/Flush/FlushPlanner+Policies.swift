@@ -38,8 +38,9 @@ extension FlushPlanner {
       var new = shown
       if policies[column] == .keepBoth, !time.isImport, Self.isKept(new) {
         // The write is an assignment as well.
-        let name = ColumnPart(.keepBoth, author: writer.author, column: entry.table.columns[index].name).name
-        let own = try catalog.columnNumber(name, of: entry.table.id)
+        let (own, name) = try keptPart(entry.table, index) { own in
+          old.extra[own].map { _ in old.stamps.stamp(of: own).time }
+        }
         changed.cells.append(ChangedParts.Cell(column: own, name: name, time: time, value: new))
       } else if let policy = policies[column], let before = before(column, entry, old), !time.isImport {
         let name = ColumnPart(policy, author: writer.author, column: entry.table.columns[index].name).name
@@ -94,11 +95,14 @@ extension FlushPlanner {
     let (column, stamp) = (entry.table.columns[index], global(time))
     let increments = try increments(column.id, entry.table, cells)
     if let policy = transaction.catalog.policies(of: entry.table, in: try owner)[column.id], !time.isImport {
-      let name = ColumnPart(policy, author: writer.author, column: column.name).name
-      let own = try transaction.catalog.columnNumber(name, of: entry.table.id)
       if policy == .keepBoth {
-        if Self.isKept(new) { cells[own] = State.Cell(stamp: stamp, value: new) }
+        if Self.isKept(new) {
+          cells[try keptPart(entry.table, index) { cells[$0]?.stamp.time }.column] = State.Cell(
+            stamp: stamp, value: new)
+        }
       } else if let shown {
+        let name = ColumnPart(policy, author: writer.author, column: column.name).name
+        let own = try transaction.catalog.columnNumber(name, of: entry.table.id)
         if policy.isComparison {
           let kept = kept(policy, entry.written(column.id, new, over: shown), over: shown)
           guard kept.isAssigned else {
@@ -215,7 +219,24 @@ extension FlushPlanner {
     return kept
   }
 
-  /// Returns whether a value becomes its author's kept one. BLOBs and long texts don't.
+  /// Returns the author's part that keeps the next value of a column: an unused one, or else the oldest.
+  ///
+  /// - Parameter time: Returns the time of a part, or nil if it is unused.
+  private func keptPart(
+    _ table: TableForm, _ index: Int, _ time: (Int64) -> HybridTime?
+  ) throws -> (column: Int64, name: String) {
+    var oldest: (column: Int64, name: String, time: HybridTime)?
+    for place in 0..<ColumnPart.keptValues {
+      let part = ColumnPart(.keepBoth, author: writer.author, column: table.columns[index].name, place: place)
+      let column = try transaction.catalog.columnNumber(part.name, of: table.id)
+      guard let time = time(column) else { return (column, part.name) }
+      if oldest.map({ time < $0.time }) ?? true { oldest = (column, part.name, time) }
+    }
+    guard let oldest else { preconditionFailure("A column keeps at least one value.") }
+    return (oldest.column, oldest.name)
+  }
+
+  /// Returns whether a value becomes one of its author's kept ones. BLOBs and long texts don't.
   private static func isKept(_ value: Value) -> Bool {
     switch value {
     case .blob, .asset: false

@@ -248,7 +248,7 @@ final class Catalog {
     let part = ColumnPart(name: String(decoding: name.folded, as: UTF8.self)).map {
       ColumnPart(
         $0.policy, author: $0.author,
-        column: String(decoding: name.name.utf8.suffix($0.column.utf8.count), as: UTF8.self))
+        column: String(decoding: name.name.utf8.suffix($0.column.utf8.count), as: UTF8.self), place: $0.place)
     }
     parts[id] = .some(part)
     return part
@@ -284,7 +284,8 @@ final class Catalog {
     else { return nil }
     let column = try column(successor).name
     guard column.utf8.count <= ColumnPolicy.nameLimit else { return nil }
-    return try columnNumber(ColumnPart(part.policy, author: part.author, column: column).name, of: table.id)
+    let renamed = ColumnPart(part.policy, author: part.author, column: column, place: part.place)
+    return try columnNumber(renamed.name, of: table.id)
   }
 
   /// Returns the policies of the table's columns, by their numbers.

@@ -112,7 +112,7 @@ private struct Explainer {
       generation: state.generation, isAlive: state.isAlive, held: try transaction.heldRecord(ref, record, records.zone),
       life: state.life,
       lifeSigner: state.life.flatMap { signers[Signed(column: ZoneRecords.wholeRecord, stamp: $0)] },
-      columns: columns.sorted { $0.name < $1.name })
+      columns: columns.sorted { ($0.name, $1.stamp) < ($1.name, $0.stamp) })
     return (explanation, given)
   }
 

@@ -8,11 +8,13 @@ enum Bookkeeping {
   /// the file.
   ///
   /// - Parameters:
-  ///   - tables: Tables whose rows are deleted as well. No device is told, because the triggers are gone.
+  ///   - names: The tables that the app names. The other synchronized tables are put aside.
+  ///   - deletesRows: Whether the rows of `names` are deleted as well. No device is told, because the triggers are gone.
   ///   - count: The number that ``changeSets(in:)`` must still return, or nil for any number.
   /// - Returns: False if nothing was removed, because rows were written since `count` was read.
   static func remove(
-    from database: any DatabaseWriter, deletingRowsOf tables: [String] = [], ifChangeSetsAre count: Int? = nil
+    from database: any DatabaseWriter, of names: [String], deletingRows deletesRows: Bool = false,
+    ifChangeSetsAre count: Int? = nil
   ) async throws -> Bool {
     try await database.writeWithoutTransaction { db in
       // Without enforcement, the order of the tables doesn't matter, and no row of another table is deleted.
@@ -25,9 +27,10 @@ enum Bookkeeping {
           let isPending = try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM mesh_pending)") ?? false
           guard try !isPending && Self.count(db) == count else { return .rollback }
         }
+        try putAside(besides: names, db)
         // The triggers are removed first, so that no device captures the deletes.
         try Store.dropTables(db)
-        for table in tables { try db.execute(sql: "DELETE FROM \(table.quotedDatabaseIdentifier)") }
+        for table in deletesRows ? names : [] { try db.execute(sql: "DELETE FROM \(table.quotedDatabaseIdentifier)") }
         try Store.createTables(db)
         isRemoved = true
         return .commit
@@ -36,19 +39,41 @@ enum Bookkeeping {
     }
   }
 
-  /// Returns the synchronized tables except `names`, as requests that synchronize them again.
-  static func otherTables(besides names: [String], in database: any DatabaseReader) async throws -> [TrackRequest] {
+  /// Puts aside the names of the synchronized tables except `names`, so that the next start of an engine synchronizes
+  /// them again.
+  private static func putAside(besides names: [String], _ db: Database) throws {
+    try db.execute(sql: createPutAside)
+    let rows = try Row.fetchAll(db, sql: "SELECT name, private, integer_keys FROM mesh_table WHERE tracked")
     let listed = Set(names.map { $0.lowercased() })
-    return try await database.read { db in
-      let rows = try Row.fetchAll(
-        db, sql: "SELECT name, private, integer_keys FROM mesh_table WHERE tracked ORDER BY id")
-      let others = rows.filter { !listed.contains(($0["name"] as String).lowercased()) }
-      return Dictionary(grouping: others) { $0["integer_keys"] as Bool }.map { integerKeys, rows in
+    for row in rows where !listed.contains((row["name"] as String).lowercased()) {
+      try db.execute(
+        sql: "INSERT OR REPLACE INTO mesh_table_aside (name, private, integer_keys) VALUES (?, ?, ?)",
+        arguments: [row["name"] as String, row["private"] as Bool, row["integer_keys"] as Bool])
+    }
+  }
+
+  private static let createPutAside = """
+    CREATE TABLE IF NOT EXISTS mesh_table_aside (
+      name TEXT PRIMARY KEY COLLATE NOCASE, private INTEGER NOT NULL, integer_keys INTEGER NOT NULL)
+    """
+
+  /// Returns the tables that were put aside and still exist, as requests that synchronize them again.
+  static func tablesPutAside(in database: any DatabaseReader) async throws -> [TrackRequest] {
+    try await database.read { db in
+      guard try db.tableExists("mesh_table_aside") else { return [] }
+      let rows = try Row.fetchAll(db, sql: "SELECT name, private, integer_keys FROM mesh_table_aside ORDER BY name")
+        .filter { try db.tableExists($0["name"]) }
+      return Dictionary(grouping: rows) { $0["integer_keys"] as Bool }.map { integerKeys, rows in
         TrackRequest(
           tables: rows.filter { !$0["private"] }.map { $0["name"] },
           privateTables: rows.filter { $0["private"] }.map { $0["name"] }, integerKeys: integerKeys)
       }
     }
+  }
+
+  /// Forgets the tables that were put aside.
+  static func dropPutAside(in database: any DatabaseWriter) async throws {
+    try await database.write { db in try db.execute(sql: "DROP TABLE IF EXISTS mesh_table_aside") }
   }
 
   /// Returns the number of change sets that this device has made in its current instances.

@@ -41,7 +41,7 @@ public struct ConflictPolicy: Hashable, Sendable {
     Self(.counter, column)
   }
 
-  /// The last edit wins, and ``SyncEngine/keptValues(_:of:)`` lists the last value that each device wrote.
+  /// The last edit wins, and ``SyncEngine/keptValues(_:of:)`` lists the last values that each device wrote.
   public static func keepBoth<Root: Table, Value>(_ column: some TableColumnExpression<Root, Value>) -> Self {
     Self(.keepBoth, column)
   }

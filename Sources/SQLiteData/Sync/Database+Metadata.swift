@@ -1,6 +1,7 @@
 import Foundation
 public import GRDB
 import GRDBSQLite
+import MeshCore
 import MeshStore
 import Synchronization
 
@@ -22,7 +23,10 @@ extension Database {
   public func attachMetadatabase(containerIdentifier: String? = nil) throws {
     add(function: MetadataFunctions.modified)
     add(function: MetadataFunctions.reach())
-    if let connection = sqliteConnection { add(function: MetadataFunctions.parent(connection)) }
+    if let connection = sqliteConnection {
+      add(function: MetadataFunctions.parent(connection))
+      add(function: MetadataFunctions.key(connection))
+    }
     // SQLite refuses `ALTER TABLE … RENAME` while a view names a table that is missing.
     guard try tableExists("mesh_app_device", in: "main") else { return }
     try execute(sql: MetadataFunctions.view)
@@ -132,6 +136,26 @@ private enum MetadataFunctions {
         """, [values[2]], columns: 1)
       guard let value = row.first?[0], !value.isNull else { return nil }
       return Int.fromDatabaseValue(values[3]) == 0 ? value : parent.databaseValue
+    }
+  }
+
+  /// Returns the function that turns the text of a row's key into the one in `mesh_record`. Its arguments are the table
+  /// and the text.
+  static func key(_ connection: OpaquePointer) -> GRDB.DatabaseFunction {
+    // The function lives as long as its connection, which calls it on its own queue.
+    nonisolated(unsafe) let connection = connection
+    return GRDB.DatabaseFunction("sqlitedata_key", argumentCount: 2) { values in
+      guard let table = String.fromDatabaseValue(values[0]), let text = String.fromDatabaseValue(values[1]),
+        let column = try rows(
+          connection, "SELECT name FROM pragma_table_info(?) WHERE pk = 1", [table.databaseValue], columns: 1
+        ).first.flatMap({ String.fromDatabaseValue($0[0]) })
+      else { return values[1] }
+      var collation: UnsafePointer<CChar>?
+      guard
+        sqlite3_table_column_metadata(connection, "main", table, column, nil, &collation, nil, nil, nil) == SQLITE_OK,
+        let collation, String(cString: collation).uppercased() == "NOCASE"
+      else { return values[1] }
+      return text.asciiLowercased
     }
   }
 

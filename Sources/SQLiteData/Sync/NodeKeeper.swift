@@ -236,7 +236,7 @@ actor NodeKeeper {
       } catch let error as HomeError where error.code == .locked && ContinuousClock.now < deadline {
         // A daemon is starting or stopping, or a command is running.
       } catch let error as Refusal
-        where error.code == "database.inUse"
+        where error.code == "database.inUse" && !Home.isServed(plan.database, elsewhereThan: plan.home)
         && (plan.home != home.path || ContinuousClock.now < start + Self.otherHomePatience)
       {
         // Another app of the database is creating a home of its own, and will be refused.
@@ -262,6 +262,7 @@ actor NodeKeeper {
         return home
       } catch let error as any Refusing
         where (error.isOfOtherCreator || plan.home != path) && ContinuousClock.now < deadline
+        && !Home.isServed(plan.database, elsewhereThan: plan.home)
       {
         try await Task.sleep(for: Self.look)
       }

@@ -106,7 +106,7 @@ extension SyncEngine {
         guard former != link.account.description else { return }
         try await requireFreshAccount()
         await stopAndWait()
-        remove = { [database = tables.database] in _ = try await Bookkeeping.remove(from: database) }
+        remove = { [tables] in _ = try await Bookkeeping.remove(from: tables.database, of: tables.names) }
       }
       try await plan.joinHome(invite: invite, logger: logger, removing: remove)
       watch.reset()
@@ -153,22 +153,20 @@ extension SyncEngine {
     let count = try await Bookkeeping.changeSets(in: tables.database)
     try await sendChanges()
     try await requireConnectedDevice()
-    let others = try await Bookkeeping.otherTables(besides: tables.names, in: tables.database)
     await stopAndWait()
     let removal: Result<Bool, any Error>
     do {
       removal = .success(
         try await plan.withoutNode {
-          try await Bookkeeping.remove(from: tables.database, deletingRowsOf: tables.names, ifChangeSetsAre: count)
+          try await Bookkeeping.remove(
+            from: tables.database, of: tables.names, deletingRows: true, ifChangeSetsAre: count)
         })
     } catch {
       removal = .failure(error)
     }
     // A failure, such as a full disk, leaves the engine as it was.
     try await start()
-    let isRemoved = try removal.get()
-    if isRemoved { for request in others { _ = try await perform(request) } }
-    guard isRemoved else {
+    guard try removal.get() else {
       throw SyncError(
         .rowsWritten,
         "Nothing was deleted, because rows were written meanwhile, and other devices may not have them yet. Try again when "

@@ -2,7 +2,7 @@ public import Foundation
 import MeshControl
 public import SQLiteDataQueries
 
-/// The last value that a device wrote to a column with the policy ``ConflictPolicy/keepBoth(_:)``.
+/// A value that a device wrote to a column with the policy ``ConflictPolicy/keepBoth(_:)``.
 public struct KeptValue: Hashable, Sendable {
   /// The value, as a text.
   public let value: String
@@ -13,8 +13,8 @@ public struct KeptValue: Hashable, Sendable {
 }
 
 extension SyncEngine {
-  /// Returns the last value that each device wrote to a column of a row, the newest first. All devices of the mesh
-  /// have the same ones.
+  /// Returns the history of a column of a row, the newest value first: the last 8 values that each device wrote. All
+  /// devices of the mesh have the same ones.
   ///
   /// - Parameters:
   ///   - column: A column with the policy ``ConflictPolicy/keepBoth(_:)``. Other columns have no such values.
@@ -24,7 +24,7 @@ extension SyncEngine {
     _ column: some TableColumnExpression<T, Value>, of record: T
   ) async throws -> [KeptValue] where T.PrimaryKey.QueryOutput: IdentifierStringConvertible {
     let report = try await perform(RecordRequest(table: T.tableName, key: record.keyLiteral))
-    // The first one is the one that the table shows.
+    // The first record is the one that the table shows.
     let parts = (report.records.first?.columns ?? []).filter { $0.name.hasPrefix("\(column.name) (kept by ") }
     return parts.map { KeptValue(value: $0.value.keyText, device: $0.by.deviceName, date: $0.by.written) }
       .sorted { $0.date ?? .distantPast > $1.date ?? .distantPast }

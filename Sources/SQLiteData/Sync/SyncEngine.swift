@@ -31,6 +31,7 @@ public final class SyncEngine: Observable, Sendable {
   let logger: Logger
   let book: AppBook
   let watch: SyncWatch
+  private let movedFileGuard: MovedFileGuard?
   private let delegate: (any SyncEngineDelegate)?
   private let news: AsyncStream<SyncNews>.Continuation
   private let registrar = ObservationRegistrar()
@@ -124,9 +125,10 @@ public final class SyncEngine: Observable, Sendable {
     try tables.validate()
     do {
       // With the tables, queries of the metadata find nothing before the first start instead of failing.
-      try tables.database.write { db in
+      movedFileGuard = try tables.database.write { db in
         try Store.createTables(db)
         try db.attachMetadatabase()
+        return MovedFileGuard(db, path: tables.database.path)
       }
     } catch let error as DatabaseError {
       throw SyncError(

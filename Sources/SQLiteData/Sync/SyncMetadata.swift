@@ -18,7 +18,8 @@ public struct SyncMetadata: Hashable, Identifiable, Sendable {
   /// The table and the primary key of a row.
   @Selection
   public struct ID: Hashable, Sendable {
-    /// The text of the row's primary key. If the key's column collates `NOCASE`, it is in lower case.
+    /// The text of the row's primary key. In ``SyncMetadata``, it is in lower case if the key's column collates
+    /// `NOCASE`. Queries for the row's id find it in either case.
     public let recordPrimaryKey: String
     /// The table of the row.
     public let recordType: String
@@ -68,6 +69,24 @@ public struct SyncMetadata: Hashable, Identifiable, Sendable {
   public var recordType: String { id.recordType }
 }
 
+extension SyncMetadata {
+  /// Returns the query for the metadata of a row.
+  ///
+  /// - Parameter id: The ``PrimaryKeyedTable/syncMetadataID`` of the row.
+  public static func find(_ id: ID) -> Where<SyncMetadata> { find([id]) }
+
+  /// Returns the query for the metadata of rows.
+  ///
+  /// - Parameter ids: The ``PrimaryKeyedTable/syncMetadataID`` of each row.
+  public static func find(_ ids: [ID]) -> Where<SyncMetadata> {
+    find(
+      ids.map { id in
+        SQLQueryExpression<ID>(
+          "sqlitedata_key(\(bind: id.recordType), \(bind: id.recordPrimaryKey)), \(bind: id.recordType)")
+      })
+  }
+}
+
 extension PrimaryKeyedTable where PrimaryKey.QueryOutput: IdentifierStringConvertible {
   /// The id of the row in ``SyncMetadata``.
   ///
@@ -90,7 +109,9 @@ extension PrimaryKeyedTableDefinition where PrimaryKey.QueryOutput: IdentifierSt
   /// The id of the rows in ``SyncMetadata``, for a join.
   public var syncMetadataID: SQLQueryExpression<SyncMetadata.ID> {
     let key = primaryKey._tableColumns.map(\.queryFragment).joined(separator: ", ")
-    return SQLQueryExpression("\(key), \(quote: QueryValue.tableName, delimiter: .text)")
+    // The column's collation decides whether a text and its lower case are equal. If so, mesh has the lower case.
+    let canonical: QueryFragment = "iif(typeof(\(key)) = 'text' AND \(key) = lower(\(key)), lower(\(key)), \(key))"
+    return SQLQueryExpression("\(canonical), \(quote: QueryValue.tableName, delimiter: .text)")
   }
 
   /// Returns an expression that is true if a row of ``SyncMetadata`` belongs to the row.

@@ -91,15 +91,30 @@ struct SyncedTables: Sendable {
         "no longer synchronized, because the app doesn't name them any more: \(former.joined(separator: ", "))")
     }
     if named[app] != before { try home.write(.appTables, Array(JSONEncoder().encode(named))) }
-    guard !names.isEmpty else { return }
-    do {
-      _ = try await control.perform(
-        TrackRequest(
-          tables: shareable, privateTables: privateTables,
-          policies: policies.mapValues { $0.mapValues(\.name) }))
-    } catch let error as any Refusing where error.refusal.code == SyncError.Code.schema.rawValue {
-      throw Self.refusal(error.refusal.reasons)
+    if !names.isEmpty {
+      do {
+        _ = try await control.perform(
+          TrackRequest(
+            tables: shareable, privateTables: privateTables,
+            policies: policies.mapValues { $0.mapValues(\.name) }))
+      } catch let error as any Refusing where error.refusal.code == SyncError.Code.schema.rawValue {
+        throw Self.refusal(error.refusal.reasons)
+      }
     }
+    try await trackAgain(on: control, logger)
+  }
+
+  /// Synchronizes again the tables that weren't the app's when mesh's tables were removed from the file.
+  private func trackAgain(on control: any NodeControl, _ logger: Logger) async throws {
+    let requests = try await Bookkeeping.tablesPutAside(in: database)
+    guard !requests.isEmpty else { return }
+    do {
+      for request in requests { _ = try await control.perform(request) }
+    } catch let error as any Refusing where error.refusal.code == SyncError.Code.schema.rawValue {
+      // They stay put aside, and the next start tries again.
+      return logger.error("tables that were synchronized before can't be now: \(error.refusal.message)")
+    }
+    try await Bookkeeping.dropPutAside(in: database)
   }
 
   /// Returns the tables that each app named and that weren't synchronized before, by the name of its program.

@@ -22,16 +22,21 @@ import Testing
   func names() throws {
     var generator = Generator(seed: 36)
     for _ in 0..<200 {
+      let policy = generator.pick([ColumnPolicy.greatest, .least, .counter, .keepBoth])
       let part = ColumnPart(
-        generator.pick([.greatest, .least, .counter, .keepBoth]), author: generator.author(),
-        column: generator.pick(["n", "Likes", "a_b", "mesh_counter", "é\"'", String(repeating: "x", count: 128)]))
+        policy, author: generator.author(),
+        column: generator.pick(["n", "Likes", "a_b", "mesh_counter", "é\"'", String(repeating: "x", count: 128)]),
+        place: policy == .keepBoth ? generator.below(ColumnPart.keptValues) : 0)
       #expect(ColumnPart(name: part.name) == part)
       #expect(part.name.utf8.count <= Limits.name)
       for count in 0..<90 { #expect(ColumnPart(name: String(part.name.prefix(count))) == nil) }
       #expect(ColumnPart(name: part.name.uppercased()) == nil && ColumnPart(name: "x" + part.name) == nil)
     }
     let digits = String(repeating: "0", count: 80)
-    for name in ["mesh_last_\(digits)_n", "mesh_counter_\(digits)_", "mesh_counter_\(digits)n", "mesh_counter__n"] {
+    let others = ["mesh_counter1_\(digits)_n", "mesh_keepboth0_\(digits)_n", "mesh_keepboth8_\(digits)_n"]
+    for name in others + [
+      "mesh_last_\(digits)_n", "mesh_counter_\(digits)_", "mesh_counter_\(digits)n", "mesh_counter__n",
+    ] {
       #expect(ColumnPart(name: name) == nil)
     }
     #expect(ColumnPart(name: "mesh_counter_\(digits)_" + String(repeating: "x", count: 129)) == nil)

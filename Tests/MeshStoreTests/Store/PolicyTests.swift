@@ -367,13 +367,12 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
   }
 
   /// Returns the kept values of item a's title that a peer explains.
-  private func kept(_ peer: Peer) throws -> [String: Value] {
+  private func kept(_ peer: Peer) throws -> [Value] {
     let records = try peer.store.explain(table: "item", key: .text(Array("a".utf8))) { _ in peer.reader }
-    let columns = try #require(records.first).columns.filter { $0.name.hasPrefix("title (kept by ") }
-    return Dictionary(uniqueKeysWithValues: columns.map { ($0.name, $0.value) })
+    return try #require(records.first).columns.filter { $0.name.hasPrefix("title (kept by ") }.map(\.value)
   }
 
-  @Test("keepBoth shows the last edit, and every device has the last value of each")
+  @Test("keepBoth shows the last edit, and every device has the values of each")
   func keptValues() throws {
     let peers = try (1...3).map { try peer($0, ["item": ["title": .keepBoth]]) }
     try peers[0].run("INSERT INTO item VALUES ('a', 5, 5, 5, 't')")
@@ -391,13 +390,14 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     #expect(shown == ["\"title 2\""])
     for peer in peers {
       #expect(
-        try Set(kept(peer).values) == Set((0...2).map { Value.text(Array("title \($0)".utf8)) }))
+        try Set(kept(peer)) == Set(["first", "title 0", "title 1", "title 2"].map { Value.text(Array($0.utf8)) }))
+      #expect(try kept(peer).count == 6)
       #expect(try kept(peer) == kept(peers[0]))
     }
     try peers[1].run("UPDATE item SET title = NULL")
     try synchronize(peers)
     try expectEqual(peers, "SELECT title FROM item", ["NULL"])
-    #expect(try kept(peers[2]).values.contains(.null) && kept(peers[2]).count == 3)
+    #expect(try kept(peers[2]).contains(.null) && kept(peers[2]).count == 7)
     #expect(try peers.allSatisfy { try $0.store.heldCounts().isEmpty && $0.store.pendingCount() == 0 })
     // Such values don't prevent other policies of the same column, and stay when the policy goes.
     for peer in peers { try peer.store.setPolicies(["item": ["title": .greatest]], now: peer.now) }
@@ -405,7 +405,7 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     try peers[1].run("UPDATE item SET title = 'y'")
     try synchronize(peers)
     try expectEqual(peers, "SELECT title FROM item", ["\"z\""])
-    #expect(try kept(peers[0]).count == 3)
+    #expect(try kept(peers[0]).count == 7)
     // A longer text and a BLOB are assigned only.
     for peer in peers { try peer.store.setPolicies(["item": ["title": .keepBoth]], now: peer.now) }
     try peers[0].run("UPDATE item SET title = x'00'")
@@ -413,7 +413,39 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     try peers[1].run("UPDATE item SET title = printf('%.*c', 20000, 'x')")
     try synchronize(peers)
     try expectEqual(peers, "SELECT length(title) FROM item", ["20000"])
-    #expect(try kept(peers[0]).count == 3)
+    #expect(try kept(peers[0]).count == 7)
+  }
+
+  @Test("keepBoth keeps a value that lost while its device writes again, up to the eighth of each device")
+  func keptHistory() throws {
+    let peers = try (1...2).map { try peer($0, ["item": ["title": .keepBoth]]) }
+    try peers[0].run("INSERT INTO item VALUES ('a', 5, 5, 5, 't')")
+    try synchronize(peers)
+    try peers[0].run("UPDATE item SET title = 'lost'")
+    peers[1].now += 10
+    try peers[1].run("UPDATE item SET title = 'won'")
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT title FROM item", ["\"won\""])
+    func texts(_ texts: [String]) -> Set<Value> { Set(texts.map { .text(Array($0.utf8)) }) }
+    for number in 1...9 {
+      peers[0].now += 20
+      try peers[0].run("UPDATE item SET title = 'title \(number)'")
+      if number == 8 { try peers[0].reopen() }
+      try synchronize(peers)
+      let own = (["lost"] + (1...number).map { "title \($0)" }).suffix(ColumnPart.keptValues)
+      for peer in peers { #expect(try Set(kept(peer)) == texts(own + ["won"])) }
+      #expect(try kept(peers[0]).count == own.count + 1)
+    }
+    #expect(try peers.allSatisfy { try $0.store.heldCounts().isEmpty && $0.store.pendingCount() == 0 })
+    // The values continue under a new name of the column.
+    for peer in peers {
+      try peer.run("ALTER TABLE item RENAME COLUMN title TO name")
+      try peer.reopen()
+    }
+    try synchronize(peers)
+    let columns = try #require(peers[1].store.explain(table: "item", key: .text([97])) { _ in peers[1].reader }.first)
+      .columns.filter { $0.name.hasPrefix("name (kept by ") }
+    #expect(Set(columns.map(\.value)) == texts((2...9).map { "title \($0)" } + ["won"]))
   }
 
   @Test("the older copy of a table that is synchronized again is not among the kept values")
@@ -430,7 +462,7 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     try peers[1].store.track(tables: ["item"], now: peers[1].now)
     try synchronize(peers)
     try expectEqual(peers, "SELECT title FROM item", ["\"now\""])
-    for peer in peers { #expect(try Array(kept(peer).values) == [.text(Array("now".utf8))]) }
+    for peer in peers { #expect(try kept(peer) == [.text(Array("now".utf8))]) }
     #expect(try peers[1].store.conflicts(limit: 9).map(\.loserValue) == [.text(Array("older".utf8))])
   }
 

@@ -142,7 +142,7 @@ extension SyncTests {
       await again.stopAndWait()
     }
 
-    @Test("the last values of both devices are listed on both, the newest first")
+    @Test("the last values of both devices, with earlier ones, are listed on both, the newest first")
     func keptValues() async throws {
       let network = NodeConfiguration.Network.separate()
       let (mine, theirs) = (try appDatabase(), try appDatabase())
@@ -158,11 +158,16 @@ extension SyncTests {
       try await eventually("the edit") {
         try await mine.read { db in try Post.find(post.id).fetchOne(db) }?.title == "theirs"
       }
-      try await mine.write { db in try Post.find(post.id).update { $0.title = "mine" }.execute(db) }
-      for syncEngine in [tower, laptop] {
-        try await eventually("both values") {
-          try await syncEngine.keptValues(Post.columns.title, of: post).map(\.value) == ["mine", "theirs"]
+      for title in ["mine", "mine again"] {
+        try await mine.write { db in try Post.find(post.id).update { $0.title = title }.execute(db) }
+        try await eventually("the edit") {
+          try await theirs.read { db in try Post.find(post.id).fetchOne(db) }?.title == title
         }
+      }
+      for syncEngine in [tower, laptop] {
+        #expect(
+          try await syncEngine.keptValues(Post.columns.title, of: post).map(\.value)
+            == ["mine again", "mine", "theirs"])
         for kept in try await syncEngine.keptValues(Post.columns.title, of: post) {
           print("\(kept.device ?? "A device") wrote \(kept.value).")
         }

@@ -72,6 +72,53 @@ extension SyncTests {
       }
     }
 
+    @Table struct Tag: Equatable {
+      @Column(primaryKey: true) let title: String
+      var note = ""
+    }
+
+    @Table struct Code: Equatable {
+      @Column(primaryKey: true) let text: String
+    }
+
+    @Test("a row whose key collates NOCASE is found by its spelling and by others, and keys of other columns are exact")
+    func spelledKeys() async throws {
+      let database = try defaultDatabase()
+      try await database.write { db in
+        try db.execute(
+          sql: """
+            CREATE TABLE tags (title TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, note TEXT NOT NULL DEFAULT '');
+            CREATE TABLE codes (text TEXT PRIMARY KEY NOT NULL);
+            """)
+      }
+      let engine = try SyncEngine(
+        for: database, tables: Tag.self, Code.self, node: NodeConfiguration(network: .separate()))
+      try await engine.start()
+      let tag = Tag(title: "Übung Weekend")
+      try await database.write { db in
+        try Tag.insert { tag }.execute(db)
+        try Code.insert { [Code(text: "Ab"), Code(text: "aB")] }.execute(db)
+      }
+      try await eventually("all rows") { try await database.read { db in try SyncMetadata.fetchCount(db) } == 3 }
+      try await database.read { db in
+        let known = try #require(try SyncMetadata.find(tag.syncMetadataID).fetchOne(db))
+        #expect(known.recordPrimaryKey == "Übung weekend")
+        #expect(try Tag.metadata(for: tag.title).fetchOne(db) == known)
+        #expect(try Tag.metadata(for: "Übung WEEKEND").fetchOne(db) == known)
+        #expect(try Tag.metadata(for: "übung weekend").fetchOne(db) == nil)
+        #expect(try SyncMetadata.find(known.id).fetchOne(db) == known)
+        #expect(try SyncMetadata.find([tag.syncMetadataID, Code(text: "Ab").syncMetadataID]).fetchCount(db) == 2)
+        // Joins find it whichever side comes first.
+        #expect(try Tag.join(SyncMetadata.all) { $0.hasMetadata(in: $1) }.fetchCount(db) == 1)
+        #expect(try SyncMetadata.join(Tag.all) { $0.id.eq($1.syncMetadataID) }.fetchCount(db) == 1)
+        // Without the collation, the two spellings are two rows.
+        #expect(try Code.metadata(for: "Ab").fetchOne(db)?.recordPrimaryKey == "Ab")
+        #expect(try Code.metadata(for: "ab").fetchOne(db) == nil)
+        #expect(try Code.join(SyncMetadata.all) { $0.hasMetadata(in: $1) }.fetchCount(db) == 2)
+      }
+      await engine.stopAndWait()
+    }
+
     @Test("a row is not acknowledged before another device has it, nor after an edit of one column")
     func acknowledgement() async throws {
       try await SyncedDevice.pair { tower, laptop in

@@ -108,7 +108,7 @@ extension SyncTests {
       #expect(error?.message.contains(path) == true)
     }
 
-    @Test("two homes for one database: the second engine is refused, and the first goes on")
+    @Test("two homes for one database: the second engine is refused at once, and the first goes on")
     func twoHomes() async throws {
       let database = try syncedDatabase()
       let network = NodeConfiguration.Network.separate()
@@ -116,9 +116,14 @@ extension SyncTests {
       let second = try SyncedDevice("tower", on: network, database: database)
       try await SyncedDevice.running(first, second) {
         try await first.engine.start()
-        let error = await syncError { try await second.engine.start() }
-        #expect(error != nil)
-        #expect(!second.engine.isRunning)
+        // The second time, the home exists.
+        for attempt in 1...2 {
+          let start = ContinuousClock.now
+          let error = await syncError { try await second.engine.start() }
+          #expect(error?.code.rawValue == "database.inUse" && error?.message.contains(first.home) == true)
+          #expect(ContinuousClock.now - start < .seconds(2), "attempt \(attempt)")
+          #expect(!second.engine.isRunning)
+        }
         try await first.addList("Groceries")
         #expect(try await first.engine.devices().count == 1)
       }
@@ -133,6 +138,56 @@ extension SyncTests {
           try? FileManager.default.removeItem(atPath: device.database.path + suffix)
         }
         try await eventually("a problem") { !device.engine.progress.problems.isEmpty || !device.engine.isRunning }
+      }
+    }
+
+    @Test(
+      "if a copy is moved over the database file, the app can't write, is told to start again, and both files stay whole"
+    )
+    func replacedFile() async throws {
+      let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).db").path
+      let (home, network) = (DatabasePlace.temporaryHome(), NodeConfiguration.Network.separate())
+      func device() throws -> SyncedDevice {
+        let database = try withDependencies {
+          $0.context = .live
+        } operation: {
+          try defaultDatabase(path: path)
+        }
+        return try SyncedDevice("tower", on: network, database: database, home: home)
+      }
+      try syncedDatabase().backup(to: DatabaseQueue(path: path))
+      var open: SyncedDevice? = try device()
+      if let old = open {
+        try await old.engine.start()
+        try await old.addList("Groceries")
+        try await eventually("captured") { try await old.engine.perform(StatusRequest()).zones.first?.records == 1 }
+        try await old.database.writeWithoutTransaction { db in
+          try db.execute(sql: "VACUUM INTO ?", arguments: [path + ".copy"])
+        }
+        #expect(rename(path + ".copy", path) == 0)
+        try await eventually("a problem") {
+          old.engine.progress.problems.contains { $0.contains("Start the app again") }
+        }
+        for number in 0..<3 {
+          let error = await #expect(throws: DatabaseError.self) { try await old.addList("\(number)") }
+          #expect(error?.message?.contains("Start the app again") == true)
+        }
+        let whole = try await old.database.read { db in try String.fetchOne(db, sql: "PRAGMA integrity_check") }
+        #expect(whole == "ok")
+        #expect(try await old.titles() == ["Groceries"])
+        await old.engine.stopAndWait()
+        try old.database.close()
+      }
+      open = nil
+      let new = try device()
+      try await SyncedDevice.running(new) {
+        try await new.engine.start()
+        #expect(try await new.titles() == ["Groceries"])
+        try await new.addList("Books")
+        try await eventually("captured") { try await new.engine.perform(StatusRequest()).zones.first?.records == 2 }
+        let whole = try await new.database.read { db in try String.fetchOne(db, sql: "PRAGMA integrity_check") }
+        #expect(whole == "ok")
+        #expect(new.engine.progress.problems == [])
       }
     }
 

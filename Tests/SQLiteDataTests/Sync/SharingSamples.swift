@@ -99,6 +99,14 @@ extension SyncTests {
       return try #require(sharedRecord.link)
     }
 
+    /// Prints what `syncEngine` could not write.
+    func printRejectedWrites(of syncEngine: SyncEngine) async throws {
+      for receipt in try await syncEngine.receipts() {
+        guard let values = receipt.values else { continue }
+        print("Not accepted in \(receipt.recordType): \(values.values.sorted())")
+      }
+    }
+
     private func accept(_ link: String, by syncEngine: SyncEngine) async throws {
       let metadata = try await syncEngine.shareMetadata(for: link)
       try await syncEngine.acceptShare(metadata: metadata)

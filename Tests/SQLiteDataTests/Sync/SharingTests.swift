@@ -190,6 +190,62 @@ extension SyncTests {
       }
     }
 
+    @Test("writes that a share didn't accept are listed, and restored or discarded")
+    func receipts() async throws {
+      try await SyncedDevice.accounts { alice, bob, list in
+        let link = try #require(try await alice.engine.share(record: list).link)
+        let share = try await bob.engine.acceptShare(link)
+        #expect(try await bob.engine.receipts().isEmpty)
+        func setPermission(_ permission: Share.ParticipantPermission) async throws {
+          try await alice.engine.share(record: list) { share in
+            for index in share.participants.indices where share.participants[index].role != .owner {
+              share.participants[index].permission = permission
+            }
+          }
+        }
+        func rejectedWrite(_ text: String) async throws -> ShareReceipt {
+          await bob.engine.stopAndWait()
+          try await setPermission(.readOnly)
+          try await bob.database.write { db in
+            try SyncedItem.update { $0.text = text }.execute(db)
+          }
+          try await bob.engine.start()
+          try await eventually("a receipt") { try await !bob.engine.receipts().isEmpty }
+          try await eventually("the share's value") { try await bob.items() == ["milk"] }
+          let receipts = try await bob.engine.receipts()
+          #expect(receipts.count == 1)
+          return try #require(receipts.first)
+        }
+        let receipt = try await rejectedWrite("oat milk")
+        #expect(receipt.shareID == share.id && receipt.recordType == "items")
+        #expect(receipt.values?["text"] == "oat milk")
+        #expect(
+          try await receipt.recordPrimaryKey
+            == bob.database.read { db in
+              try SyncedItem.select(\.id).fetchOne(db)?.uuidString.lowercased()
+            })
+        // The account may still not write.
+        let error = await syncError { try await bob.engine.restoreReceipts(of: share.id) }
+        #expect(error?.message.contains("may not write") == true)
+        #expect(try await bob.engine.receipts() == [receipt])
+        #expect(try await bob.engine.discardReceipts(of: share.id) == 1)
+        #expect(try await bob.engine.receipts().isEmpty)
+        try await setPermission(.readWrite)
+        try await eventually("the permission") {
+          try await bob.engine.shares().first?.currentUserParticipant?.permission == .readWrite
+        }
+        _ = try await rejectedWrite("soy milk")
+        try await SharingSamples().printRejectedWrites(of: bob.engine)
+        try await setPermission(.readWrite)
+        try await eventually("the permission") {
+          try await bob.engine.shares().first?.currentUserParticipant?.permission == .readWrite
+        }
+        #expect(try await bob.engine.restoreReceipts(of: share.id) == 1)
+        #expect(try await bob.engine.receipts().isEmpty)
+        try await eventually("the restored value") { try await alice.items() == ["soy milk"] }
+      }
+    }
+
     @Test("every device of an account has its shares, and a device that joins later")
     func otherDevices() async throws {
       try await SyncedDevice.accounts { alice, bob, list in

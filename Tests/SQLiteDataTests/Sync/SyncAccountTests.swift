@@ -174,5 +174,39 @@ extension SyncTests {
         }
       }
     }
+
+    @Test("a table that mesh track added stays synchronized when the app is killed while it removes mesh's tables")
+    func tableOfCommandLineAfterKill() async throws {
+      let network = NodeConfiguration.Network.separate()
+      let (tower, laptop) = (try SyncedDevice("tower", on: network), try SyncedDevice("laptop", on: network))
+      try await SyncedDevice.running(tower, laptop) {
+        for device in [tower, laptop] {
+          try await device.engine.start()
+          _ = try await device.engine.perform(TrackRequest(tables: ["drafts"]))
+        }
+        await laptop.engine.stopAndWait()
+        // An app that is killed has removed the tables, and hasn't started again. Another one may be killed the same way.
+        for _ in 1...2 {
+          #expect(try await Bookkeeping.remove(from: laptop.database, of: laptop.engine.tables.names))
+        }
+        try await laptop.engine.start()
+        #expect(try await laptop.engine.perform(StatusRequest()).tables.contains("drafts"))
+        // Joining an account removes them, too.
+        try await laptop.engine.join(try await tower.engine.inviteDevice().link)
+        #expect(try await laptop.engine.perform(StatusRequest()).tables.contains("drafts"))
+        try await tower.database.write { db in
+          try UnsentDraft.insert { UnsentDraft(id: UUID(), text: "ours") }.execute(db)
+        }
+        try await eventually("the draft") {
+          try await laptop.database.read { db in try UnsentDraft.select(\.text).fetchAll(db) } == ["ours"]
+        }
+        #expect(try await Bookkeeping.tablesPutAside(in: laptop.database).isEmpty)
+        // A name that is untracked afterwards stays so.
+        _ = try await laptop.engine.perform(UntrackRequest(tables: ["drafts"]))
+        await laptop.engine.stopAndWait()
+        try await laptop.engine.start()
+        #expect(try await !laptop.engine.perform(StatusRequest()).tables.contains("drafts"))
+      }
+    }
   }
 }

@@ -203,7 +203,7 @@ extension SyncTests {
         await laptop.engine.stopAndWait()
         try await laptop.addList("Late")
         let isRemoved = try await Bookkeeping.remove(
-          from: laptop.database, deletingRowsOf: ["lists"], ifChangeSetsAre: count)
+          from: laptop.database, of: ["lists"], deletingRows: true, ifChangeSetsAre: count)
         #expect(!isRemoved)
         #expect(try await laptop.titles() == ["Groceries", "Late"])
         try await laptop.engine.start()

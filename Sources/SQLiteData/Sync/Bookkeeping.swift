@@ -57,10 +57,11 @@ enum Bookkeeping {
       name TEXT PRIMARY KEY COLLATE NOCASE, private INTEGER NOT NULL, integer_keys INTEGER NOT NULL)
     """
 
-  /// Returns the tables that were put aside and still exist, as requests that synchronize them again.
-  static func tablesPutAside(in database: any DatabaseReader) async throws -> [TrackRequest] {
+  /// Returns the tables that were put aside and still exist, as requests that synchronize them again. Returns nil if none
+  /// were put aside.
+  static func tablesPutAside(in database: any DatabaseReader) async throws -> [TrackRequest]? {
     try await database.read { db in
-      guard try db.tableExists("mesh_table_aside") else { return [] }
+      guard try db.tableExists("mesh_table_aside") else { return nil }
       let rows = try Row.fetchAll(db, sql: "SELECT name, private, integer_keys FROM mesh_table_aside ORDER BY name")
         .filter { try db.tableExists($0["name"]) }
       return Dictionary(grouping: rows) { $0["integer_keys"] as Bool }.map { integerKeys, rows in

@@ -106,8 +106,7 @@ struct SyncedTables: Sendable {
 
   /// Synchronizes again the tables that weren't the app's when mesh's tables were removed from the file.
   private func trackAgain(on control: any NodeControl, _ logger: Logger) async throws {
-    let requests = try await Bookkeeping.tablesPutAside(in: database)
-    guard !requests.isEmpty else { return }
+    guard let requests = try await Bookkeeping.tablesPutAside(in: database) else { return }
     do {
       for request in requests { _ = try await control.perform(request) }
     } catch let error as any Refusing where error.refusal.code == SyncError.Code.schema.rawValue {

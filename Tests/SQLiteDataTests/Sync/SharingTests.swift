@@ -96,6 +96,18 @@ extension SyncTests {
       }
     }
 
+    @Test("a link for one account stays valid when the share becomes public and private again")
+    func linkBesidePublicOne() async throws {
+      try await SyncedDevice.accounts { alice, bob, list in
+        let link = try #require(try await alice.engine.share(record: list).link)
+        for permission in [Share.ParticipantPermission.readWrite, .none] {
+          try await alice.engine.share(record: list) { share in share.publicPermission = permission }
+        }
+        try await bob.engine.acceptShare(link, timeout: .seconds(10))
+        #expect(try await bob.items() == ["milk"])
+      }
+    }
+
     @Test("an invite for one account names it as pending, and admits no other")
     func inviteByName() async throws {
       try await SyncedDevice.accounts { alice, bob, list in

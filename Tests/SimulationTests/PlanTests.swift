@@ -1,5 +1,6 @@
-import MeshTesting
 import Testing
+
+@testable import MeshTesting
 
 @Suite struct PlanTests {
   private func fault(_ json: String) -> String {
@@ -53,11 +54,19 @@ import Testing
     #expect(FaultPlan.plan(named: "shares") == .shares)
   }
 
-  @Test("random mixtures have two to four plans, and each plan is in some of them")
+  @Test("nothing is left that has no effect", arguments: FaultPlan.named.keys.sorted())
+  func idleKeys(name: String) throws {
+    for storage in [Simulation.Storage.sqlite, .model] {
+      let plan = try #require(FaultPlan.named[name]).withoutIdleKeys(storage)
+      #expect(FaultPlan.keys.allSatisfy { plan.idleness($0, storage) == nil })
+    }
+  }
+
+  @Test("random mixtures have two to four plans, and each plan but some is in some of them")
   func randomMixtures() throws {
     let names = (1...200).map { FaultPlan.mixture(from: $0).split(separator: "+") }
     #expect(names.allSatisfy { (2...4).contains(Set($0).count) && Set($0).count == $0.count })
-    #expect(Set(names.joined().map(String.init)) == Set(FaultPlan.named.keys).subtracting(["calm", "wide"]))
+    #expect(Set(names.joined().map(String.init)) == Set(FaultPlan.named.keys).subtracting(["calm", "hasty", "wide"]))
     #expect(Set(names.map { $0.joined() }).count > 150)
     for seed in UInt64(1)...40 {
       let run = PlannedRun(plan: try #require(FaultPlan.plan(named: FaultPlan.mixture(from: seed))), storage: .sqlite)

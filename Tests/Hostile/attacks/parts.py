@@ -92,16 +92,16 @@ def sums_beyond_sixty_four_bits(scene):
     counted(scene)
     member, zone, session = scene.enter()
     log = Log(member.device, zone)
-    for value in (MAX, -MAX - 1):
+    # The sum is exact, and then limited to 64 bits.
+    for value, total in ((MAX, MAX), (-MAX - 1, -300)):
         for start in range(0, 300, 100):
             session = scene.again(member, session)
             session.try_send("change sets", zone=zone.id, changeSets=[edits(scene, log, {
                 part("counter", (bytes([value & 255]) + os.urandom(31), n), "stars"): value for n in range(start, start + 100)},
                 generation(scene))])
         scene.answered(session)
+        eventually("the sum of all parts", lambda: all(stars(node) == total for node in scene.honest))
         agree(scene)
-        if abs(stars(scene.tower)) < 2**62:
-            raise Failed(f"the parts did not count: {stars(scene.tower)}")
     for node in scene.honest:
         node.sql("UPDATE notes SET stars = 5 WHERE id = 'root'")
         agree(scene)

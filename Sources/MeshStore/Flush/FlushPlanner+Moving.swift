@@ -5,8 +5,8 @@ import MeshCore
 /// deletes it in the old zone.
 extension FlushPlanner {
   /// Moves a record here. If it is here already, because another device has moved it or because it comes back before it
-  /// has left, the edits made meanwhile are added, and the values that are later where it was. If another record with the same key is here, it gets all values, as
-  /// if the row had been written over it.
+  /// has left, the edits made meanwhile are added, and the values that are later where it was. If another record with
+  /// the same key is here, it gets all values, as if the row had been written over it.
   mutating func arrive(
     _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?, from zone: Int64
   ) throws -> Bool {

@@ -225,15 +225,18 @@ extension FlushPlanner {
   private func keptPart(
     _ table: TableForm, _ index: Int, _ time: (Int64) -> HybridTime?
   ) throws -> (column: Int64, name: String) {
-    var oldest: (column: Int64, name: String, time: HybridTime)?
-    for place in 0..<ColumnPart.keptValues {
+    func part(_ place: Int) throws -> (column: Int64, name: String) {
       let part = ColumnPart(.keepBoth, author: writer.author, column: table.columns[index].name, place: place)
-      let column = try transaction.catalog.columnNumber(part.name, of: table.id)
-      guard let time = time(column) else { return (column, part.name) }
-      if oldest.map({ time < $0.time }) ?? true { oldest = (column, part.name, time) }
+      return (try transaction.catalog.columnNumber(part.name, of: table.id), part.name)
     }
-    guard let oldest else { preconditionFailure("A column keeps at least one value.") }
-    return (oldest.column, oldest.name)
+    var oldest = try part(0)
+    guard var earliest = time(oldest.column) else { return oldest }
+    for place in 1..<ColumnPart.keptValues {
+      let next = try part(place)
+      guard let time = time(next.column) else { return next }
+      if time < earliest { (oldest, earliest) = (next, time) }
+    }
+    return oldest
   }
 
   /// Returns whether a value becomes one of its author's kept ones. BLOBs and long texts don't.

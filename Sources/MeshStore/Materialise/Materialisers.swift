@@ -48,10 +48,16 @@ final class Materialisers {
   ///
   /// - Parameter zone: A zone to leave out, because its record moves away.
   func heir(_ ref: RecordRef, besides zone: Int64 = 0) throws -> Materialiser? {
-    let (transaction, zones) = (first.transaction, try first.transaction.catalog.zones())
-    return try transaction.recordRows.zones(of: ref, .rival, besides: zone)
-      .filter { try !transaction.pending.isDeparting(ref, from: $0) }
-      .min(by: zones.precedes).flatMap(of)
+    let zones = try first.transaction.catalog.zones()
+    let rivals = try first.transaction.recordRows.zones(of: ref, .rival, besides: zone)
+    if rivals.isEmpty { return nil }
+    let left = try departures.get()[ref] ?? []
+    return try rivals.filter { !left.contains($0) }.min(by: zones.precedes).flatMap(of)
+  }
+
+  /// The zones that records are about to leave. Computed on first use.
+  private lazy var departures = Result {
+    try Dictionary(grouping: first.transaction.pending.departures(), by: \.ref).mapValues { Set($0.map(\.zone)) }
   }
 }
 

@@ -95,11 +95,11 @@ struct PendingTable {
   /// Returns whether records are moving to a zone.
   func hasArrivals() throws -> Bool { try sql.exists(Self.arrivals) }
 
-  /// Returns whether a record has moved to another zone and is about to leave this one.
-  func isDeparting(_ ref: RecordRef, from zone: Int64) throws -> Bool {
-    try sql.exists(
-      "SELECT 1 FROM mesh_pending WHERE tbl = ? AND key = ? AND op = \(PendingSlice.Op.depart) AND abs(zone) = ? LIMIT 1",
-      ref.place(in: zone))
+  /// Returns the records that have moved to another zone, with the zones that they are about to leave.
+  func departures() throws -> [(ref: RecordRef, zone: Int64)] {
+    try sql.all("SELECT tbl, key, abs(zone) FROM mesh_pending WHERE op = \(PendingSlice.Op.depart)") {
+      ($0.ref(0), $0.integer(2))
+    }
   }
 
   private static let arrivals =

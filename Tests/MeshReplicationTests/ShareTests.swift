@@ -574,6 +574,28 @@ import Testing
     }
   }
 
+  @Test("a participant learns the devices of a new one that the owner's other device knows from another share")
+  func knownAccountIsIntroduced() throws {
+    let mesh = try TestMesh([2, 1, 1])
+    let zone = try mesh.share()
+    let other = RecordName(table: "list", key: .text("other"))
+    mesh.nodes[0].store.write(other, ["title": .text("other")])
+    mesh.nodes[0].replica.databaseChanged()
+    try mesh.pump()
+    let second = try mesh.nodes[0].replica.shares.create(of: other, title: "other", now: mesh.now)
+    #expect(try mesh.join(3, mesh.invite(second), at: 0) == .done)
+    #expect(try mesh.join(2, mesh.invite(zone), at: 0) == .done)
+    for (dialler, listener) in [(1, 0), (2, 1)] {
+      try mesh.connect(dialler, listener)
+      try mesh.wait(1_000)
+    }
+    #expect(try mesh.join(3, mesh.invite(zone), at: 0) == .done)
+    try mesh.wait(1_000)
+    let state = try #require(mesh.nodes[2].replica.shareState(zone))
+    #expect(state.permission(mesh.accounts[2].state.id) != nil)
+    #expect(state.account(of: mesh.nodes[3].device) == mesh.accounts[2].state.id)
+  }
+
   @Test func `who leaves is out everywhere, and nothing it wrote before goes`() throws {
     let (mesh, zone) = try joined()
     try mesh.write(2, "a", "stays", in: zone)

@@ -26,6 +26,8 @@ struct ControlIntake: Part {
     var known = exchange.accounts(known: link)
     var uses: [AccountID?: ControlUse] = [:]
     var met: [AccountID: AccountState] = [:]
+    // The accounts that the zone did not name before.
+    var introduced: Set<AccountID> = []
     do {
       for bytes in encoded {
         let record = try ControlRecord(bytes, cryptography)
@@ -39,6 +41,7 @@ struct ControlIntake: Part {
         }
         zones.open(id)
         noteRelayed(record, known, link)
+        if let account = record.act.namedAccount, zones[id]?.people.has(account) != true { introduced.insert(account) }
         zones[id]?.insert(record, cryptography)
         new.append(record)
         guard let state = named(by: record, link, met) else { continue }
@@ -53,7 +56,8 @@ struct ControlIntake: Part {
       throw error
     }
     book.know(met.values)
-    for id in met.keys.sorted() { exchange.gossip(id, besides: link) }
+    // Peers of this zone may not know accounts that this node knows from another one.
+    for id in introduced.union(met.keys).sorted() { exchange.gossip(id, besides: link) }
     return (new, met.keys.sorted())
   }
 
@@ -62,14 +66,10 @@ struct ControlIntake: Part {
   ///
   /// - Parameter met: The states that earlier records of the message named.
   private func named(by record: ControlRecord, _ link: LinkID, _ met: [AccountID: AccountState]) -> AccountState? {
-    let id: AccountID
+    guard let id = record.act.namedAccount else { return nil }
     var shown: [AccountState] = []
-    switch record.act {
-    case .genesis(let account, _), .shareGenesis(let account, _, _), .participant(let account, _, _, _): id = account
-    case .admission(let claim):
-      id = claim.account
-      if accounts[id] == nil, let state = claim.state(cryptography) { shown.append(state) }
-    default: return nil
+    if case .admission(let claim) = record.act, accounts[id] == nil, let state = claim.state(cryptography) {
+      shown.append(state)
     }
     if let offered = sessions[link]?.offers.states[id] { shown.append(offered) }
     let before = met[id] ?? accounts[id]
@@ -155,6 +155,17 @@ struct ControlIntake: Part {
     case .sound: break
     case .lacksParents: logs.tellHeads(link, id, now: now)
     case .violation(let text): sessions.end(link, .protocolViolation, text)
+    }
+  }
+}
+
+extension ControlAct {
+  /// The account whose devices the zone knows from this act on.
+  fileprivate var namedAccount: AccountID? {
+    switch self {
+    case .genesis(let account, _), .shareGenesis(let account, _, _), .participant(let account, _, _, _): account
+    case .admission(let claim): claim.account
+    default: nil
     }
   }
 }

@@ -24,11 +24,13 @@ extension Simulation {
     switch message {
     case .controlHeads(let zone, _), .controlRecords(let zone, _):
       guard let known = known(zone), !isCatchingUp(message, known, node, with: other, replica) else { return }
+      if case .controlRecords(_, let records) = message, !mayRead(known, other, replica),
+        wasNamed(other, in: known, by: node)
+      {
+        return lookForNews(records, known, node, other, replica)
+      }
       guard mayHaveLog(known, other, replica) else {
         return leak(node, other, "\(message.name) of \(known.name), in which it has no part")
-      }
-      if case .controlRecords(_, let records) = message, !mayRead(known, other, replica) {
-        lookForNews(records, known, node, other, replica)
       }
     case .account(let bytes):
       guard let id = accountNamed(in: bytes) else { return }
@@ -67,6 +69,14 @@ extension Simulation {
     let isInvited = zone.root != nil && zone.invited.contains(other.home.account)
     return zone.account == other.home.account
       || isInvited && replica.shareState(zone.id)?.accounts.contains(accountID(other.home.account)) == true
+  }
+
+  /// Returns whether a record here has let the account in. The zone doesn't list it any more if the one who let it in is
+  /// out, and then it is told that.
+  private func wasNamed(_ other: SimulatedNode, in zone: KnownZone, by node: SimulatedNode) -> Bool {
+    guard zone.root != nil, zone.invited.contains(other.home.account), let store = node.store else { return false }
+    let account = accountID(other.home.account)
+    return (try? controlRecords(store, zone.id))?.contains { $0.grants(account) } ?? false
   }
 
   /// Checks that a former member learns only why it is out: records that concern it, and those that lead to them. A

@@ -105,7 +105,17 @@ extension Simulation {
     guard let known = digests.updateValue(digest, forKey: heads.mapValues(\.id)), known != digest else { return }
     violate(
       "n\(node.index) has \(text(node.merged(zone.id))) and digest \(text(digest)), somebody had \(text(known)) "
-        + "there\(zone.suffix)")
+        + "there\(zone.suffix)\(try differingRecords(node, zone))")
+  }
+
+  /// Returns which records differ from those of a node that has the same change sets now, as the end of a sentence.
+  private func differingRecords(_ node: SimulatedNode, _ zone: KnownZone) throws -> String {
+    let heads = node.heads[zone.id]
+    guard let other = honest.first(where: { $0 !== node && $0.heads[zone.id] == heads }),
+      let mine = try node.database.recordHashes(zone.id), let theirs = try other.database.recordHashes(zone.id)
+    else { return "" }
+    let names = Set(mine.keys).union(theirs.keys).filter { mine[$0] != theirs[$0] }.sorted()
+    return "; from n\(other.index) differ: \(names.map(\.description).joined(separator: ", "))"
   }
 
   /// Returns whether the state is ahead of the vector: between the parts of a local unit, or the slices of another

@@ -54,6 +54,9 @@ struct ShownRows {
     }
   }
 
+  /// The rows.
+  var contents: Contents { places.keys.reduce(into: [:]) { $0[$1] = row($1) } }
+
   /// - Parameter shown: The row in the table. It has the columns that the node's app has now.
   private func row(_ name: RecordName, as shown: [String: Value]? = nil) -> [String: Value]? {
     guard let table = AppSchema.table(name.table), let place = places[name],

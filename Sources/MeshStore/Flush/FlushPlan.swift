@@ -134,9 +134,11 @@ struct FlushPlan {
     Set(changes.lazy.filter { $0.kind == .birth || $0.kind == .edit }.map(\.ref)).subtracting(restored)
   }
 
-  /// The records whose notes the plan handles, except those that were inserted and deleted.
+  /// The records whose notes the plan handles, except those that were inserted and deleted, and those that leave the
+  /// zone. Later writes to these are noted for another zone.
   var refs: [RecordRef] {
-    changes.map(\.ref) + placed.map(\.ref) + vacated.map(\.ref) + arrivals.map(\.ref) + reshown + rechecked
+    changes.filter { $0.kind != .departure }.map(\.ref) + placed.map(\.ref) + vacated.map(\.ref)
+      + arrivals.map(\.ref) + reshown + rechecked
   }
 }
 

@@ -295,6 +295,7 @@ struct Router {
       guard isBack || isElsewhere else { continue }
       if isBack || row.op == PendingSlice.Op.arrive {
         try transaction.pending.remove([row.id])
+        if !isBack { try leaveAgain(entry, row.zone) }
       } else {
         try transaction.pending.assign([row.id], target)
       }
@@ -306,6 +307,21 @@ struct Router {
     // New records that refer to it were routed to the same zone as it was. Records that a zone has follow once it has
     // moved.
     if case .birth = route { try transaction.lookAtReferrers(of: entry.ref, entry.table) }
+  }
+
+  /// Makes a record leave a zone to which it was about to come back, before it had left.
+  private func leaveAgain(_ entry: Entry, _ zone: Int64) throws {
+    guard zones.mayWrite(zone), let shown = try transaction.place(of: entry.ref), shown != zone,
+      let life = try life(entry.ref, in: shown), try life == self.life(entry.ref, in: zone)
+    else { return }
+    try transaction.depart(entry.ref, entry.table, from: zone)
+  }
+
+  /// Returns the stamp of the birth of a live record. It stays the same when the record moves.
+  private func life(_ ref: RecordRef, in zone: Int64) throws -> Stamp? {
+    guard let row = try transaction.zoneRows.read(id: zone) else { return nil }
+    let records = ZoneRecords(transaction, zone: row)
+    return try records.load(ref).flatMap { $0.isAlive ? try records.state(ref, $0).life : nil }
   }
 
   // MARK: Carrying out
@@ -342,9 +358,9 @@ struct Router {
 extension Transaction {
   /// Makes the records that refer to a moved record follow it. Its old zone loses the record when all have moved. Until
   /// then, its rows have a negative zone number, so that no flush finds them.
-  func follow(_ arrival: FlushPlan.Arrival) throws {
-    try lookAtReferrers(of: arrival.ref, arrival.table)
-    try pending.note(arrival.ref, PendingSlice.Op.depart, zone: -arrival.zone)
+  func depart(_ ref: RecordRef, _ table: TableForm, from zone: Int64) throws {
+    try lookAtReferrers(of: ref, table)
+    try pending.note(ref, PendingSlice.Op.depart, zone: -zone)
   }
 
   /// Requests a check of the zones of the records that refer to a record.

@@ -270,7 +270,7 @@ private struct Flusher {
     for id in plan.continued { try transaction.conflicts.remove(id) }
     let lost = plan.arrivals.isEmpty ? [] : try transaction.recordsWithLostParts()
     for arrival in plan.arrivals {
-      try transaction.follow(arrival)
+      try transaction.depart(arrival.ref, arrival.table, from: arrival.zone)
       if lost.contains(arrival.ref) { try transaction.continueLateParts(arrival.ref) }
     }
     if let changeSet = draft.changeSet { try part.record(changeSet, isSynced: draft.endsBatch, transaction) }

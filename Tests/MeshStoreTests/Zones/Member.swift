@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import MeshCore
 import MeshCrypto
+import Testing
 
 @testable import MeshStore
 
@@ -145,6 +146,12 @@ final class Member {
     let progress = try store.flush(try writers(), now: now)
     deletedRoots.formUnion(progress.deletedRoots)
     return progress.hasMore
+  }
+
+  /// Flushes until records have arrived in their new zones, and have not left the old ones.
+  func arrive() throws {
+    now += 10
+    while try !rows("SELECT 1 FROM mesh_pending WHERE op = 5").contains("1") { #expect(try step()) }
   }
 
   func apply(_ zone: ZoneID) throws {

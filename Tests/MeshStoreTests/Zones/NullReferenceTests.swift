@@ -1,3 +1,4 @@
+import GRDB
 import MeshCore
 import Testing
 
@@ -61,6 +62,29 @@ import Testing
     try alice.settle()
     #expect(try alice.records(SharedList.share).isEmpty)
     #expect(try alice.rows("SELECT * FROM notes") == ["n|r1|new"])
+  }
+
+  @Test("a reference to a deleted row that was written while foreign keys were off stays while its record moves")
+  func writtenBeforeItHasLeft() throws {
+    let alice = try withNotes(SharedList.alice())
+    try alice.run("INSERT INTO reminders VALUES ('r3', 'M', 'own', 0); INSERT INTO notes VALUES ('n', 'r3', 'old')")
+    try alice.settle()
+    try alice.run("UPDATE notes SET r = 'r1'")
+    try alice.arrive()
+    while try alice.rows("SELECT 1 FROM mesh_pending WHERE op = 5 AND zone > 0").isEmpty { #expect(try alice.step()) }
+    try alice.other.inDatabase { db in
+      try db.execute(sql: "PRAGMA foreign_keys = OFF")
+      try db.execute(sql: "BEGIN; DELETE FROM reminders WHERE id = 'r3'; UPDATE notes SET r = 'r3'; COMMIT")
+    }
+    try alice.settle()
+    #expect(try alice.rows("SELECT * FROM notes") == ["n|r3|old"])
+    #expect(try alice.store.heldRecords(limit: 9).map(\.reason) == [.shownHereOnly])
+    let laptop = try withNotes(Member(2, alice.standings))
+    try converge([alice, laptop])
+    #expect(try laptop.rows("SELECT * FROM notes") == ["n|NULL|old"])
+    try laptop.run("INSERT INTO reminders VALUES ('r3', 'L', 'again', 0)")
+    try converge([alice, laptop])
+    for device in [alice, laptop] { #expect(try device.rows("SELECT * FROM notes") == ["n|r3|old"]) }
   }
 
   @Test(arguments: ["before", "after", "beside"])

@@ -88,6 +88,20 @@ extension ModelStore {
     return WantedAssets(Array(wanted.prefix(limit)), isAll: wanted.count <= limit)
   }
 
+  /// Returns the cells of live records whose BLOBs are not complete here.
+  func lackingCells() -> Set<Ledger.Cell> {
+    var found: Set<Ledger.Cell> = []
+    for zone in zoneData.values {
+      for (name, state) in zone.records where state.isAlive {
+        for (column, cell) in state.cells {
+          guard case .asset(let asset) = cell.value, assets[asset.id]?.content == nil else { continue }
+          found.insert(Ledger.Cell(record: name, column: column))
+        }
+      }
+    }
+    return found
+  }
+
   public func assetBacklog(_ zone: ZoneID, absent: Set<AssetID>) throws -> AssetBacklog {
     var backlog = AssetBacklog()
     for (id, known) in assets where known.content == nil && users(of: id).contains(where: { $0.zone == zone }) {

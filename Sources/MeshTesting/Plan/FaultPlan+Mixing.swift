@@ -34,8 +34,8 @@ extension FaultPlan {
   /// The greatest size of a long value in a mixture.
   private static let longestMixed = 200_000
 
-  /// The names of the plans of which random mixtures are made. `hasty` still finds faults that are not repaired yet.
-  private static let ingredients = named.keys.filter { !["calm", "hasty", "wide"].contains($0) }.sorted()
+  /// The names of the plans of which random mixtures are made.
+  private static let ingredients = named.keys.filter { !["calm", "wide"].contains($0) }.sorted()
 
   /// Returns the name of a mixture of two to four plans, drawn from a seed.
   public static func mixture(from seed: UInt64) -> String {

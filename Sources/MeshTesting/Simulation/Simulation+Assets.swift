@@ -145,6 +145,11 @@ extension Simulation {
       uniquingKeysWith: { first, _ in first })
   }
 
+  /// Returns the cells whose merged BLOBs the node lacks. They show other values.
+  func lackingCells(_ node: SimulatedNode) throws -> Set<Ledger.Cell> {
+    try (node.store as? ModelStore)?.lackingCells() ?? Set(absentCells(node).keys)
+  }
+
   /// Returns the assets that the node waits for, and those that it doesn't download.
   func lackingAssets(_ node: SimulatedNode) throws -> Set<Asset> {
     let wanted = try node.store?.wantedAssets(limit: 1_000).map(\.asset) ?? []

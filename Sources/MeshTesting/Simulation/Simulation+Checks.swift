@@ -169,7 +169,7 @@ extension Simulation {
   }
 
   private func isSettled() throws -> Bool {
-    guard zone != nil, joins.allSatisfy(\.isOver) else { return false }
+    guard zone != nil, joins.allSatisfy({ $0.isOver || nodes[$0.node].isStopped }) else { return false }
     for node in honest {
       guard let store = node.store, try store.pendingCount() == 0, try node.database.isInStep(),
         try !node.database.isCutting(), try !waitsForAsset(node), isTold(node)

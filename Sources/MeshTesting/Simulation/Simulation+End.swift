@@ -73,9 +73,9 @@ extension Simulation {
         return try !hasShares || !zones(of: node).contains(where: isAbandoned) && !isStranded(node)
       }
       guard let first = devices.first else { continue }
-      let (contents, absent) = (try first.database.contents(), try absentCells(first))
+      let contents = try first.database.contents()
       for node in devices.dropFirst() {
-        let lacking = Set(absent.keys).union(try absentCells(node).keys)
+        let lacking = try lackingCells(first).union(lackingCells(node))
         let theirs = try node.database.contents()
         let excused = try contents.hanging(on: first.database.shownHereOnly())
           .union(theirs.hanging(on: node.database.shownHereOnly()))

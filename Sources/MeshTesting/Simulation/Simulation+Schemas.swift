@@ -183,8 +183,9 @@ extension Simulation {
   /// Brings all schemas to the same form: each table, and each column that any node has.
   func completeSchema(_ node: SimulatedNode) throws {
     guard storage == .sqlite, !node.isRevoked, !node.isStopped else { return }
-    for table in node.database.untracked.sorted() where node.replica != nil { try setTracked(node, table, true) }
+    // A table that is no longer tracked may be missing.
     try makeMissingTables(node)
+    for table in node.database.untracked.sorted() where node.replica != nil { try setTracked(node, table, true) }
     for table in AppSchema.tables {
       if node.database.unique.contains(table.name) {
         try alter(node, nil, table, ["DROP INDEX \(AppSchema.index(table))"])

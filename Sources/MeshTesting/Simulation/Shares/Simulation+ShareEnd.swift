@@ -32,7 +32,7 @@ extension Simulation {
     // shows something else than the merged states say.
     let here = try node.database.shownHereOnly()
     let excused = contents.hanging(on: here).union(expected.contents.hanging(on: here))
-    let lacking = Set(try absentCells(node).keys)
+    let lacking = try lackingCells(node)
     for difference in expected.differences(contents, besides: excused, lacking: lacking, names: assetNames).prefix(3) {
       violate("n\(node.index): \(difference)")
     }

@@ -186,7 +186,8 @@ struct FlushPlanner {
       try isExact && old.held == nil
       ? differences(entry, old, row) : Array(entry.table.columns.indices)
     // A value that was changed and set back was written later than what others wrote in between.
-    if different.isEmpty, !entry.columns.keys.contains(where: { entry.table.indexes[$0] != nil }) {
+    let isWritten = entry.columns.contains { $1 != PendingSlice.renamed && entry.table.indexes[$0] != nil }
+    if different.isEmpty, !isWritten {
       // A program may have written a reference again whose parent is still missing.
       if !old.extra.isEmpty { plan.reshown.append(entry.ref) }
       if !entry.table.references.isEmpty { plan.rechecked.append(entry.ref) }

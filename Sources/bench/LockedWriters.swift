@@ -17,9 +17,14 @@ struct LockedWriters {
       ["bash", "-c", Self.sender, "sender", pair.a.path])
     let onReceiver = try failures(pair.b.path, prefix: "receiver")
     sender.stop()
+    try pair.wait()
+    let loops = try [("one", pair.a), ("other", pair.b)].map { try loop($1.path, prefix: $0) }
+    let onBoth = try loops.map(percentage)
     return [
       ("on the machine that writes", onWriter, 1.0),
       ("on a machine that receives 20 commits a second", onReceiver, 3.0),
+      ("on one of two machines with such loops", onBoth[0], 3.0),
+      ("on the other of two machines with such loops", onBoth[1], 3.0),
     ].map { place, percent, aim in
       Figure(
         what: "inserts of a shell loop without a busy timeout that fail \(place) / without a node", ours: percent,
@@ -29,8 +34,14 @@ struct LockedWriters {
 
   /// Returns the percentage of the inserts that failed.
   private func failures(_ path: String, prefix: String) throws -> Double {
-    let loop = try workshop.start(
-      ["bash", "-c", Self.loop, "loop", path, prefix, "\(inserts)"])
+    try percentage(loop(path, prefix: prefix))
+  }
+
+  private func loop(_ path: String, prefix: String) throws -> Program {
+    try workshop.start(["bash", "-c", Self.loop, "loop", path, prefix, "\(inserts)"])
+  }
+
+  private func percentage(_ loop: Program) throws -> Double {
     guard let failed = Double(loop.finish().last) else { throw Trouble("the loop of inserts failed") }
     return failed / Double(inserts) * 100
   }

@@ -9,8 +9,8 @@ import MeshTransport
 /// Drives the replica: feeds it the inputs of this machine and of the connections, performs its actions, and reports
 /// faults. It follows the file if another one takes its place.
 final class ReplicaDriver {
-  /// The time between two checks for a lock that another program has.
-  static let lockLook = Duration.milliseconds(2)
+  /// The time between two checks for a lock that another program has, or is about to take.
+  static let lockLook = Duration.milliseconds(1)
   /// The seconds that one piece of work waits for another program's lock. Commands and sessions have their turns in
   /// between.
   private static let lockPatience = 0.1
@@ -84,11 +84,13 @@ final class ReplicaDriver {
     return id
   }
 
-  /// Makes a peer's messages wait if another program is writing for long. The session stays alive.
+  /// Makes a peer's messages wait if another program is writing for long, or is about to write. The session stays alive.
   ///
   /// - Returns: True if they wait.
   func holdBack(_ id: LinkID) -> Bool {
-    guard database.suspension == nil, connections.isOpen(id), store.isWriteLocked else { return false }
+    guard database.suspension == nil, connections.isOpen(id) else { return false }
+    if pacing.holdsBack(at: .now) { return true }
+    guard store.isWriteLocked else { return false }
     replica.keepWaiting(id, now: time.now)
     if !replica.hasNoActions { performActions() }
     return true
@@ -151,6 +153,7 @@ final class ReplicaDriver {
   /// Does one piece of work: a flush, a merge or the like.
   func workStep() -> WorkLoop.Step {
     guard database.suspension == nil else { return .done }
+    if pacing.holdsBack(at: .now) { return .held }
     do {
       let hasMore = try store.waiting(atMost: Self.lockPatience) { try replica.work(now: time.now) }
       try accountFile.save(replica.account)

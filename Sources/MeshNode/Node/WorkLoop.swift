@@ -2,8 +2,8 @@
 /// even without a wake-up, because no event says that a disk has room again.
 struct WorkLoop {
   /// The outcome of a step. After `slice`, one of many that no user waits for, programs that wait for the write lock
-  /// have their turn.
-  enum Step { case done, more, slice, failed }
+  /// have their turn. A `held` step did nothing, because a program is about to write.
+  enum Step { case done, more, slice, held, failed }
 
   /// The pause for waiting programs. SQLite doesn't tell a waiting program that the lock is free. The program checks
   /// again after 1 to 100 ms, most often after 25 ms.
@@ -38,6 +38,8 @@ struct WorkLoop {
           failures += 1
           await sleep(backoff.delay(after: failures))
           if Task.isCancelled { return }
+        } else if next == .held {
+          await sleep(ReplicaDriver.lockLook)
         } else {
           failures = 0
           let took = await now() - begun

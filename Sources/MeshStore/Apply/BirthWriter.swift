@@ -66,7 +66,7 @@ final class BirthWriter {
   private func isSimple(_ change: RowChange) throws -> Bool {
     for field in change.fields {
       guard field.stamp == nil, case .value(let value) = field.value, let place = places[field.column],
-        table.columns[place].schema.affinity.keeps(value)
+        table.columns[place].schema.affinity.keeps(value), table.holds(value)
       else { return false }
     }
     if let shape, shape.fields.count == change.fields.count,

@@ -103,7 +103,10 @@ extension Capture {
       finding.lostColumns = try lost.compactMap { try Layout.columnName(db, id: $0) }
     }
     let noted = policies[table.name.folded]?.columns(of: schema, layout) ?? [:]
-    guard let triggers = CaptureTriggers(schema, table: table.id, layout: layout.id, policies: noted) else {
+    guard
+      let triggers = CaptureTriggers(
+        schema, table: table.id, layout: layout.id, policies: noted, isUTF16: try TextEncoding.isUTF16(db))
+    else {
       return finding
     }
     var found = 0

@@ -10,9 +10,13 @@ struct CaptureTriggers {
   let layout: Int64
   /// The numbers of the columns that have a policy.
   let policies: [String: Int64]
+  /// Whether the file keeps texts as UTF-16.
+  let isUTF16: Bool
 
   /// Returns nil unless the table's key is one column with a built-in collation.
-  init?(_ schema: TableSchema, table: Int64, layout: Int64, policies: [String: Int64] = [:]) {
+  init?(
+    _ schema: TableSchema, table: Int64, layout: Int64, policies: [String: Int64] = [:], isUTF16: Bool = false
+  ) {
     guard let form = KeyForm(schema), let key = schema.keyColumn else { return nil }
     self.schema = schema
     self.form = form
@@ -20,6 +24,7 @@ struct CaptureTriggers {
     self.table = table
     self.layout = layout
     self.policies = policies
+    self.isUTF16 = isUTF16
   }
 
   /// The events that fire a trigger. `update` is an update that keeps the record's key, and `move` is one that changes
@@ -52,15 +57,19 @@ struct CaptureTriggers {
   /// to change.
   func sql(_ event: Event) -> String? {
     switch event {
-    case .insert: trigger(event, on: "INSERT", [note(.insert, key: new(keyName))])
+    case .insert: insert(requireText)
     case .delete: trigger(event, on: "DELETE", [note(.delete, key: old(keyName))])
     case .update: update(changes(notingTouches: true))
-    case .move: move([requireAssets, requireNoRoot], isMarked: true)
+    case .move: move([requireAssets, requireNoRoot] + requireText, isMarked: true)
     case .replace: trigger(event, "BEFORE", on: "INSERT", rivals)
     case .retake: trigger(event, "BEFORE", on: "UPDATE", rivals)
     case .was: trigger(event, on: "UPDATE", when: "\(oldKey) IS \(new(keyName))", formerValues)
     case .displace: trigger(event, "BEFORE", on: "INSERT", displacedValues)
     }
+  }
+
+  private func insert(_ conditions: [String]) -> String? {
+    trigger(.insert, on: "INSERT", conditions + [note(.insert, key: new(keyName))])
   }
 
   /// Returns the trigger for a changed key. A record's identity is immutable, so a new key is a delete of the old
@@ -80,6 +89,7 @@ struct CaptureTriggers {
 
   /// Returns the triggers of earlier formats that noted the same writes, earliest first. Before format 9, a `move`
   /// refused nothing. Before format 11, it allowed a new key for a root, and deletes were noted without the mark.
+  /// Before format 20, any text could be a key in UTF-16.
   /// Before format 12, an `update` noted no touches. Before format 15, a `move` refused a new key for any row with a root's
   /// key.
   func earlier(_ event: Event) -> [String] {
@@ -88,9 +98,11 @@ struct CaptureTriggers {
       [
         move([], isMarked: false), move([requireAssets], isMarked: false),
         move([requireAssets, requireNoRoot(besidesRivals: false)], isMarked: true),
+        move([requireAssets, requireNoRoot], isMarked: true),
       ].compactMap(\.self)
     case .update: [update(changes(notingTouches: false))].compactMap(\.self)
-    case .insert, .delete, .replace, .retake, .was, .displace: []
+    case .insert: [insert([])].compactMap(\.self)
+    case .delete, .replace, .retake, .was, .displace: []
     }
   }
 
@@ -143,6 +155,14 @@ struct CaptureTriggers {
             AND root_key = \(key)\(besidesRivals ? rival : ""))
       """
   }
+
+  /// Refuses a key that is no valid text. Other machines, and mesh itself, would read it as the key of another row.
+  private var requireText: [String] {
+    isUTF16 ? ["SELECT RAISE(ABORT, '\(Self.textRefusal)') WHERE \(TextEncoding.isBroken(new(keyName)))"] : []
+  }
+
+  static let textRefusal =
+    "mesh: the key is no valid UTF-16 text, so other machines would read another key; use another key"
 
   static let rootRefusal =
     "mesh: a share is made of this row, and its key names the share; end the share (mesh share stop, or mesh share leave) before "

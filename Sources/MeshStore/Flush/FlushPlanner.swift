@@ -185,8 +185,9 @@ struct FlushPlanner {
     let different =
       try isExact && old.held == nil
       ? differences(entry, old, row) : Array(entry.table.columns.indices)
-    // A later write may have undone every noted change.
-    if different.isEmpty {
+    // A value that was changed and set back was written later than what others wrote in between.
+    let isWritten = entry.columns.contains { $1 != PendingSlice.renamed && entry.table.indexes[$0] != nil }
+    if different.isEmpty, !isWritten {
       // A program may have written a reference again whose parent is still missing.
       if !old.extra.isEmpty { plan.reshown.append(entry.ref) }
       if !entry.table.references.isEmpty { plan.rechecked.append(entry.ref) }
@@ -208,7 +209,7 @@ struct FlushPlanner {
       guard let index = table.indexes[column] else { continue }
       // Values that a migration filled in are older than every edit, like values that existed before the table was
       // synchronized.
-      if wall != PendingSlice.migrated {
+      if !isFilled(entry, index, row) {
         edited[index] = time(wall, after: old)
       } else if try !isStamped(column, old) {
         edited[index] = importTime
@@ -263,15 +264,22 @@ struct FlushPlanner {
       }
       // The row had shown the default until the write, and so the merged value.
       if edited[index] != nil, merged == entry.table.defaultValue(index) { continue }
-      if row[index] != merged, row[index] != entry.table.defaultValue(index) {
-        let isFilled = entry.columns[column] == PendingSlice.migrated
+      if row[index] != merged, row[index] != entry.table.defaultValue(index) || entry.columns[column] != nil {
         try lose(
-          entry, index, row[index], at: isFilled ? importTime : time(entry.columns[column] ?? entry.wall),
+          entry, index, row[index],
+          at: isFilled(entry, index, row) ? importTime : time(entry.columns[column] ?? entry.wall),
           to: old.stamps.stamp(of: column))
       }
       edited[index] = nil
       plan.reshown.append(entry.ref)
     }
+  }
+
+  /// Returns whether a migration wrote the column's value, as far as its notes tell.
+  private func isFilled(_ entry: PendingSlice.Entry, _ index: Int, _ row: [Value]) -> Bool {
+    let column = entry.table.columns[index].id
+    return entry.columns[column] == PendingSlice.migrated
+      || entry.unsure.contains(column) && row[index] == entry.table.defaultValue(index)
   }
 
   /// Handles an edit whose record was withdrawn from its table before the edit was flushed. The values were kept then.

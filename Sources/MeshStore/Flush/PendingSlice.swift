@@ -38,6 +38,8 @@ struct PendingSlice {
     var wall: Int64 = 0
     /// The changed columns and their times. A time may also be `migrated` or `renamed`.
     var columns: [Int64: Int64] = [:]
+    /// The columns that a program may have set back to their default. They may also have had it since they were added.
+    var unsure: Set<Int64> = []
     /// The columns whose former names have later values. Parts continue even if a program has written the column.
     var renamed: Set<Int64> = []
     /// The values that columns with a policy had before each noted write, by the ids of those notes.
@@ -234,6 +236,7 @@ extension PendingSlice.Entry {
         // These notes were made before the column was renamed.
         let column = table.successors[layout[index]] ?? layout[index]
         columns[column] = max(columns[column] ?? noted, noted)
+        if noted == PendingSlice.migrated { unsure.insert(column) } else { unsure.remove(column) }
         if noted == PendingSlice.renamed { renamed.insert(column) }
       }
     }

@@ -125,7 +125,7 @@ final class Materialiser {
       if old?.isShown ?? false { try vacate(ref, table) }
       return try leave(ref, table)
     }
-    if let message = refused[ref] {
+    if let message = refused[ref] ?? unfit(values.merging(chosen) { $1 }, table, in: writes) {
       guard chosen.isEmpty else { throw StillRefused(message: message) }
       if try goOnShowing(old, ref, table, record, values, message) { return }
       return try refuse(ref, table, record, values, message, replacing: old)
@@ -215,10 +215,26 @@ final class Materialiser {
     if record.isAlive { (held.held, held.extra) = (.constraint, values) }
     try records.save(ref, held, replacing: old)
     guard record.isAlive else { return }
+    guard table.holds(ref.key) else { return try note(ref, .constraint, Self.unfit("the key")) }
     let (kind, made) = if case .text = ref.key { ("text", "number") } else { ("number", "text") }
     try note(
       ref, .constraint,
       "the key is a \(kind), and the column \(table.keyName) makes a \(made) of it here; \(Self.sameKey)")
+  }
+
+  /// Returns why the file can't keep merged values, or nil if it can.
+  ///
+  /// - Parameter written: The columns to look at, or nil for all.
+  private func unfit(_ values: [Int64: Value], _ table: TableForm, in written: Set<Int64>?) -> String? {
+    guard table.isUTF16 else { return nil }
+    let column = table.columns.first { column in
+      written?.contains(column.id) != false && values[column.id].map { !table.holds($0) } ?? false
+    }
+    return column.map { Self.unfit("the value of the column \($0.name)") }
+  }
+
+  private static func unfit(_ what: String) -> String {
+    "\(what) is no valid text, and this file, which is in UTF-16, can't keep it"
   }
 
   /// Holds a record whose table requires a BLOB that is not complete here.

@@ -23,6 +23,8 @@ final class Catalog {
   private var book: ZoneBook?
   private var named: Set<Named> = []
   private var namedCounts: [NamingAuthor: Int] = [:]
+  /// Whether the file keeps texts as UTF-16.
+  private var isUTF16 = false
   /// Whether new numbers may be assigned. Every access sets it when it begins.
   var isWritable = false
   /// The `PRAGMA schema_version` at which the catalog was read, or nil before that.
@@ -127,6 +129,7 @@ final class Catalog {
       tableNumbers[row.name.folded] = row.id
       if !row.wasHere { goneTables[row.id] = TableForm(unknown: row.id, name: row.name) }
     }
+    isUTF16 = try TextEncoding.isUTF16(db)
     let tracked = try TrackedTable.all(db)
     for id in tableNumbers.values {
       guard let table = tracked.first(where: { $0.id == id }) else { continue }
@@ -162,7 +165,7 @@ final class Catalog {
     }
     return TableForm(
       id: table.id, schema: schema, key: key, form: form, columns: visible, isPrivate: table.isPrivate,
-      origins: try names.origins(of: table.id))
+      isUTF16: isUTF16, origins: try names.origins(of: table.id))
   }
 
   private func connectReferences() {

@@ -16,6 +16,8 @@ final class TableForm {
   let isPrivate: Bool
   /// False for a table that was dropped or never here. Then only its name and the form of its keys are known.
   let isHere: Bool
+  /// Whether the file keeps texts as UTF-16.
+  let isUTF16: Bool
   let form: KeyForm
   let keyName: String
   let keyAffinity: Affinity
@@ -47,12 +49,13 @@ final class TableForm {
 
   init(
     id: Int64, schema: TableSchema, key: TableSchema.Column, form: KeyForm, columns: [Column], isPrivate: Bool = false,
-    isHere: Bool = true, origins: [Int64: Int64] = [:]
+    isHere: Bool = true, isUTF16: Bool = false, origins: [Int64: Int64] = [:]
   ) {
     self.id = id
     self.schema = schema
     self.isPrivate = isPrivate
     self.isHere = isHere
+    self.isUTF16 = isUTF16
     self.form = form
     self.keyName = key.name
     self.keyAffinity = key.affinity
@@ -215,14 +218,20 @@ final class TableForm {
   /// Returns the value of a column without a stamp, as far as a literal gives it.
   func defaultValue(_ column: Int) -> Value { columns[column].schema.defaultValue ?? .null }
 
+  /// Returns whether the file keeps the value unchanged. A file in UTF-16 replaces what is no valid text.
+  func holds(_ value: Value) -> Bool {
+    guard isUTF16, case .text(let bytes) = value else { return true }
+    return bytes.survivesUTF16
+  }
+
   /// Returns false for a key that the table's key column would convert to another value. The column on another machine
   /// has another type then.
   func keeps(_ key: Value) -> Bool {
     switch (keyAffinity, key) {
     case (.text, .integer), (.text, .real): false
     case (.integer, .text(let bytes)), (.numeric, .text(let bytes)), (.real, .text(let bytes)):
-      !Affinity.isNumber(bytes)
-    default: true
+      !Affinity.isNumber(bytes) && holds(key)
+    default: holds(key)
     }
   }
 
@@ -298,5 +307,15 @@ extension Affinity {
   private static func mayBeNumber(_ text: [UInt8]) -> Bool {
     guard let first = text.first(where: { $0 != 0x20 && !(0x09...0x0d).contains($0) }) else { return false }
     return (0x30...0x39).contains(first) || first == 0x2b || first == 0x2d || first == 0x2e
+  }
+}
+
+extension [UInt8] {
+  /// Whether SQLite reads the same bytes again after it has converted the text to UTF-16. It replaces U+FFFE and U+FFFF,
+  /// too.
+  fileprivate var survivesUTF16: Bool {
+    if allSatisfy({ $0 < 0x80 }) { return true }
+    guard let text = String(validating: self, as: UTF8.self) else { return false }
+    return !text.unicodeScalars.contains { $0.value == 0xfffe || $0.value == 0xffff }
   }
 }

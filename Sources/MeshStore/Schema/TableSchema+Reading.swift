@@ -8,14 +8,15 @@ extension TableSchema {
   static func read(_ db: Database, _ name: String) throws -> TableSchema? {
     guard let entry = try entry(db, name), entry.kind == .table else { return nil }
     let indexes = try Index.all(db, entry.name)
-    let columns = try columns(db, entry)
+    let all = try columns(db, entry)
+    let columns = all.compactMap(\.self)
     let hasKey = columns.contains(where: \.isKey)
     return TableSchema(
       name: entry.name,
       columns: columns,
       // A key that is the rowid needs no index of its own.
       isRowidAlias: hasKey && !entry.isWithoutRowid && !indexes.contains { $0.origin == "pk" },
-      isAutoincrement: try columns.contains { try metadata(db, entry.name, $0.name).isAutoincrement },
+      isAutoincrement: try columns.contains { try metadata(db, entry.name, $0.name)?.isAutoincrement ?? false },
       isWithoutRowid: entry.isWithoutRowid,
       isStrict: entry.isStrict,
       foreignKeys: try foreignKeys(db, entry.name),
@@ -30,7 +31,7 @@ extension TableSchema {
         sql: """
           SELECT name FROM main.sqlite_schema
           WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE AND name NOT LIKE 'mesh\\_%' ESCAPE '\\' ORDER BY name
-          """, arguments: [entry.name]))
+          """, arguments: [entry.name]), unreadableColumns: all.count - columns.count)
   }
 
   /// Returns the kind of the main schema's table or view with this name, and its name as it is spelled there.
@@ -59,16 +60,18 @@ extension TableSchema {
     return Entry(name: row["name"], kind: kind, isWithoutRowid: row["wr"], isStrict: row["strict"], sql: row["sql"])
   }
 
-  private static func columns(_ db: Database, _ table: Entry) throws -> [Column] {
+  /// Returns the columns. One is nil if its name is no valid text, because no SQL of mesh can name it.
+  private static func columns(_ db: Database, _ table: Entry) throws -> [Column?] {
     let sql = "SELECT name, type, \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo(?, 'main') ORDER BY cid"
     return try Row.fetchAll(db, sql: sql, arguments: [table.name]).map { row in
       let name: String = row["name"]
       let type: String = row["type"]
+      guard let metadata = try metadata(db, table.name, name) else { return nil }
       let defaultSQL: String? = row["dflt_value"]
       return Column(
         name: name, declaredType: type, notNull: row["notnull"], defaultSQL: defaultSQL,
         defaultValue: try defaultSQL.flatMap { try DefaultLiteral.value(db, $0) },
-        collation: try metadata(db, table.name, name).collation, isKey: (row["pk"] as Int) > 0,
+        collation: metadata.collation, isKey: (row["pk"] as Int) > 0,
         generated: generated(hidden: row["hidden"]),
         affinity: Affinity(declaredType: type, isStrict: table.isStrict))
     }
@@ -101,13 +104,15 @@ extension TableSchema {
     }
   }
 
+  /// Returns nil if there is no column of this name.
   private static func metadata(
     _ db: Database, _ table: String, _ column: String
-  ) throws -> (collation: String, isAutoincrement: Bool) {
+  ) throws -> (collation: String, isAutoincrement: Bool)? {
     var collation: UnsafePointer<CChar>?
     var autoincrement: Int32 = 0
     let code = sqlite3_table_column_metadata(
       try db.openConnection, "main", table, column, nil, &collation, nil, nil, &autoincrement)
+    if code == SQLITE_ERROR { return nil }
     guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
     return (collation.map { String(cString: $0) } ?? "BINARY", autoincrement != 0)
   }

@@ -81,6 +81,8 @@ struct TableSchema: Hashable, Sendable {
   var ties = Ties()
   /// The names of the triggers on it that don't belong to mesh.
   var triggers: [String]
+  /// The number of columns that are left out because their names are no valid text.
+  var unreadableColumns = 0
 
   /// The key, if it is one column.
   var keyColumn: Column? {

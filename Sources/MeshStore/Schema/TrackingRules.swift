@@ -44,7 +44,7 @@ enum TrackingRules {
     let set = Set(tables.map(\.name.folded))
     return try tables.flatMap { table in
       guard let schema = table.schema else { return [Violation]() }
-      return try (uniques(schema) + references(db, schema, set: set) + programs(db, schema)).map {
+      return try (uniques(schema) + references(db, schema, set: set) + programs(db, schema) + names(schema)).map {
         Violation(table: table.name, text: $0)
       }
     }
@@ -65,7 +65,7 @@ enum TrackingRules {
     }
     let wasOther = try TrackedTable.hadAnotherKey(db, name: name)
     return try size(schema) + key(schema, integerKeys: integerKeys) + (wasOther ? [otherKey] : []) + uniques(schema)
-      + references(db, schema, set: set) + programs(db, schema)
+      + references(db, schema, set: set) + programs(db, schema) + brokenKeys(db, schema) + names(schema)
   }
 }
 
@@ -106,6 +106,20 @@ extension TrackingRules {
       texts.append("its primary key \(key.name) is a generated column; make it an ordinary one")
     }
     return texts
+  }
+
+  /// Returns a reason if rows of a file in UTF-16 have keys that are no valid texts.
+  private static func brokenKeys(_ db: Database, _ schema: TableSchema) throws -> [String] {
+    guard let key = schema.keyColumn?.name, try TextEncoding.isUTF16(db) else { return [] }
+    let count = try Int.fetchOne(
+      db, sql: "SELECT count(*) FROM main.\(schema.name.quotedName) WHERE \(TextEncoding.isBroken(key.quotedName))")
+    guard let count, count > 0 else { return [] }
+    return ["\(count) of its keys are no valid UTF-16 text; give these rows other keys"]
+  }
+
+  private static func names(_ schema: TableSchema) -> [String] {
+    guard schema.unreadableColumns > 0 else { return [] }
+    return ["the names of \(schema.unreadableColumns) of its columns are no valid text; rename these columns"]
   }
 
   private static func uniques(_ schema: TableSchema) -> [String] {

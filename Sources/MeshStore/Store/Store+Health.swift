@@ -124,7 +124,10 @@ extension Capture {
       let was = [table.keyName, table.keyClass, table.keyCollation.map { "COLLATE \($0)" }].compactMap(\.self)
       return .keyChanged(table.name, was: was.joined(separator: " "))
     }
-    guard let layout = table.layout, let triggers = CaptureTriggers(schema, table: table.id, layout: layout) else {
+    guard let layout = table.layout,
+      let triggers = CaptureTriggers(
+        schema, table: table.id, layout: layout, isUTF16: try TextEncoding.isUTF16(db))
+    else {
       return .keyUnfit(table.name)
     }
     // The triggers that depend on indexes are missing until a node has seen a new index. Without them, everything is

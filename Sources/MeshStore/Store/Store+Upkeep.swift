@@ -171,7 +171,9 @@ extension Transaction {
     let places = finding.newColumns.compactMap(columns.firstIndex(of:))
     for (word, places) in Dictionary(grouping: places, by: { $0 / Layout.wordSize }) {
       let mask = places.reduce(Int64(0)) { $0 | 1 << Int64($1 % Layout.wordSize) }
-      try pending.noteTouches(of: finding.table, before: before, layout: layout, word: word, mask: mask)
+      try pending.noteTouches(
+        of: finding.table, before: before, layout: layout, word: word, mask: mask,
+        isOnly: finding.newColumns.count == 1)
     }
   }
 

@@ -74,6 +74,8 @@ extension MeshTables {
     }
     if format < 18 { try orderPolicies(db) }
     if format < 19 { try add("unsure INTEGER NOT NULL DEFAULT 0", to: "mesh_recall", db) }
+    // This makes the node check the triggers.
+    if format < 20 { try db.execute(sql: "UPDATE mesh_state SET schema_version = 0") }
     if format < 13 { try add("rules BLOB", to: "mesh_foreign_schema", db) }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }

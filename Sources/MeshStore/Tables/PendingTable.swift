@@ -357,19 +357,34 @@ struct PendingTable {
       SELECT 1 FROM mesh_record o WHERE o.tbl = r.tbl AND o.key = r.key AND o.zone <> r.zone AND o.generation & 1))
     """
 
-  /// Notes edits of columns that the triggers didn't know, in rows that a later statement wrote alone.
-  func noteTouches(of table: Int64, before: Int64, layout: Int64, word: Int, mask: Int64) throws {
+  /// Notes writes to columns that the triggers didn't know.
+  ///
+  /// If a later statement wrote a row alone, this notes an edit of all these columns. If a row was written several
+  /// times, its new columns may have been set back to their defaults. This notes them as filled by a migration, unless
+  /// the edit tells that the only new column was written.
+  func noteTouches(of table: Int64, before: Int64, layout: Int64, word: Int, mask: Int64, isOnly: Bool) throws {
+    let arguments: [Value] = [
+      .integer(table), .integer(before), .integer(layout), .count(word), .integer(mask),
+    ]
+    try sql.run("\(Self.touched("max(wall)")) HAVING \(Self.isEdited)", arguments)
+    // An update that changes no column that the triggers knew is noted with the mask 0.
+    let isTold = isOnly ? "\(Self.isEdited) AND max(id) IN (SELECT id FROM touch WHERE mask = 0)" : "false"
     try sql.run(
-      """
-      WITH touch AS (
-        SELECT id, key, wall FROM mesh_pending WHERE tbl = ?1 AND layout = ?2 AND op = \(PendingSlice.Op.update)
-          AND id >= (SELECT min(id) FROM mesh_pending WHERE tbl = ?1 AND layout = ?2 AND op = \(PendingSlice.Op.update) AND mask = 0))
-      INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall)
-      SELECT ?1, ?3, key, \(PendingSlice.Op.update), ?4, ?5, max(wall) FROM touch GROUP BY key
-      HAVING count(DISTINCT wall) > 1 AND max(wall) IN (SELECT wall FROM touch GROUP BY wall HAVING count(*) = 1)
-      """,
-      [.integer(table), .integer(before), .integer(layout), .count(word), .integer(mask)])
+      "\(Self.touched("\(PendingSlice.migrated)")) HAVING count(*) > 1 AND NOT (\(isTold))", arguments)
   }
+
+  private static func touched(_ wall: String) -> String {
+    """
+    WITH touch AS (
+      SELECT id, key, wall, mask FROM mesh_pending WHERE tbl = ?1 AND layout = ?2 AND op = \(PendingSlice.Op.update)
+        AND id >= (SELECT min(id) FROM mesh_pending WHERE tbl = ?1 AND layout = ?2 AND op = \(PendingSlice.Op.update) AND mask = 0))
+    INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall)
+    SELECT ?1, ?3, key, \(PendingSlice.Op.update), ?4, ?5, \(wall) FROM touch GROUP BY key
+    """
+  }
+
+  private static let isEdited =
+    "count(DISTINCT wall) > 1 AND max(wall) IN (SELECT wall FROM touch GROUP BY wall HAVING count(*) = 1)"
 
   /// Marks the first insert into a table after an id as that of a restored record.
   func markRestored(_ table: Int64, after id: Int64) throws {

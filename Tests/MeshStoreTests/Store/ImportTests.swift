@@ -179,4 +179,103 @@ import Testing
     #expect(try b.store.conflicts(limit: 9).map(\.loserValue) == [.text("calculated")])
     try expectNoConflicts([a])
   }
+
+  // MARK: Values that were set back
+
+  private static let added = "ALTER TABLE t ADD COLUMN c TEXT DEFAULT 'none'"
+
+  @Test("a new column that was set back to its default wins against another's backfill", arguments: [true, false])
+  func setBack(_ isFilled: Bool) throws {
+    let (a, b) = try peers()
+    for (editor, other) in [(a, b), (b, a)] {
+      let column = editor === a ? "c" : "d"
+      let fill = "UPDATE t SET \(column) = 'calculated'"
+      let added = "ALTER TABLE t ADD COLUMN \(column) TEXT DEFAULT 'none'"
+      try editor.run(added)
+      try editor.run(isFilled ? fill : "UPDATE t SET \(column) = 'typed' WHERE id = 'k'")
+      try edit(editor, "UPDATE t SET \(column) = 'none' WHERE id = 'k'")
+      try other.run("\(added); \(fill)")
+      try synchronize([a, b])
+      let rows = ["\"k\"|\"none\"", "\"l\"|\"calculated\"", "\"m\"|\"calculated\"", "\"o\"|\"calculated\""]
+      try expectEqual([a, b], "SELECT id, \(column) FROM t ORDER BY id", rows)
+      #expect(try editor.store.conflicts(limit: 9).allSatisfy { $0.column != column })
+    }
+  }
+
+  @Test("a default that can't be told from a backfill stays, or is listed where it was written")
+  func ambiguousSetBack() throws {
+    for (isSecond, several) in [(false, true), (true, true), (false, false), (true, false)] {
+      let (a, b) = try peers()
+      let (editor, other) = isSecond ? (b, a) : (a, b)
+      let added = several ? "\(Self.added); ALTER TABLE t ADD COLUMN d TEXT" : Self.added
+      try editor.run("\(added); UPDATE t SET c = 'typed' WHERE id IN ('k', 'l')")
+      try edit(editor, "UPDATE t SET c = 'none' WHERE id \(several ? "= 'k'" : "IN ('k', 'l')")")
+      try other.run("\(added); UPDATE t SET c = 'calculated'")
+      try synchronize([a, b])
+      let shown = try a.rows("SELECT c FROM t WHERE id = 'k'")
+      #expect(try b.rows("SELECT c FROM t WHERE id = 'k'") == shown && a.digest() == b.digest())
+      let isKept = shown == ["\"none\""]
+      let (loser, value) = isKept ? (other, "calculated") : (editor, "none")
+      let lost = try #require(try loser.store.conflicts(limit: 9).first { $0.key == .text("k") })
+      #expect(lost.loserValue == .text(value))
+      _ = try loser.store.restore(.conflict(lost.id)) { _ in loser.reader }
+      try synchronize([a, b])
+      try expectEqual([a, b], "SELECT c FROM t WHERE id = 'k'", ["\"\(value)\""])
+    }
+  }
+
+  @Test("an update that writes the default of a new column changes nothing, and is no write")
+  func defaultOverDefault() throws {
+    let (a, b) = try peers()
+    try a.run("\(Self.added); UPDATE t SET c = 'none' WHERE id = 'k'")
+    try b.run("\(Self.added); UPDATE t SET c = 'calculated' WHERE id = 'k'")
+    try synchronize([a, b])
+    try expectEqual([a, b], "SELECT c FROM t WHERE id = 'k'", ["\"calculated\""])
+    try expectNoConflicts([a, b])
+  }
+
+  @Test("a default that was set over an edit that the row did not show yet is listed")
+  func setBackAfterMerge() throws {
+    let (a, b) = try peers()
+    try a.run(Self.added)
+    try a.flush()
+    try a.run("UPDATE t SET c = 'edited' WHERE id = 'k'")
+    try b.pull(from: a)
+    try b.run("\(Self.added); UPDATE t SET c = 'typed' WHERE id = 'k'")
+    try edit(b, "UPDATE t SET c = 'none' WHERE id = 'k'")
+    try synchronize([a, b])
+    try expectEqual([a, b], "SELECT c FROM t WHERE id = 'k'", ["\"edited\""])
+    #expect(try b.store.conflicts(limit: 9).map(\.loserValue) == [.text("none")])
+    try expectNoConflicts([a])
+  }
+
+  @Test("an edit of another column tells nothing of a new one, which others edit")
+  func untouchedColumn() throws {
+    let (a, b) = try peers()
+    try a.run("\(Self.added); ALTER TABLE t ADD COLUMN d TEXT; UPDATE t SET d = 'calculated'")
+    try b.run("\(Self.added); ALTER TABLE t ADD COLUMN d TEXT")
+    try b.flush()
+    try b.run("UPDATE t SET c = 'edited' WHERE id = 'k'")
+    try edit(a, "UPDATE t SET d = 'mine', n = 9 WHERE id = 'k'")
+    try synchronize([a, b])
+    try expectEqual([a, b], "SELECT c, d, n FROM t WHERE id = 'k'", ["\"edited\"|\"mine\"|9"])
+    try expectNoConflicts([b])
+  }
+
+  @Test("a value that was changed and set back before a flush stays, or is listed", arguments: [false, true])
+  func setBackBeforeFlush(_ isSecond: Bool) throws {
+    let (a, b) = try peers()
+    let (editor, other) = isSecond ? (b, a) : (a, b)
+    try other.run("UPDATE t SET n = 6 WHERE id = 'k'")
+    try editor.run("UPDATE t SET n = 5 WHERE id = 'k'")
+    try editor.run("UPDATE t SET n = 1 WHERE id = 'k'")
+    try synchronize([a, b])
+    let shown = try a.rows("SELECT n FROM t WHERE id = 'k'")
+    #expect(try b.rows("SELECT n FROM t WHERE id = 'k'") == shown && a.digest() == b.digest())
+    let (loser, value) = shown == ["1"] ? (other, Value.integer(6)) : (editor, .integer(1))
+    #expect(try loser.store.conflicts(limit: 9).map(\.loserValue) == [value])
+    // An update that changes nothing is no write.
+    try editor.run("UPDATE t SET n = n")
+    #expect(try editor.flush() == 0)
+  }
 }

@@ -32,7 +32,7 @@ final class Peer {
   /// - Parameter begins: False where no zone is known yet.
   init(
     _ seed: UInt8, schema: String = "", track: [String] = [], foreignKeys: Bool = false, integerKeys: Bool = true,
-    begins: Bool = true, staging: any AssetStaging = MemoryStaging()
+    begins: Bool = true, isUTF16: Bool = false, staging: any AssetStaging = MemoryStaging()
   ) throws {
     self.staging = staging
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)")
@@ -41,6 +41,12 @@ final class Peer {
     keys = DeviceKeys(randomness: Seeded(seed: seed))
     author = Author(device: DeviceID(keys.signingKey).unsafe, instance: InstanceID(UInt64(seed)))
     cryptography = try Sodium()
+    // The first table fixes the file's encoding.
+    if isUTF16 {
+      try DatabaseQueue(path: path).writeWithoutTransaction { db in
+        try db.execute(sql: "PRAGMA encoding = 'UTF-16le'; CREATE TABLE first (id); DROP TABLE first")
+      }
+    }
     store = try Store(path: path, cryptography: cryptography, staging: staging)
     store.setAccounts(Accounts(), device: author.device)
     var configuration = Configuration()

@@ -95,6 +95,7 @@ extension Simulation {
   }
 
   /// Checks that the receiver learns only of accounts that a zone lists which lists its own, or to which it is invited.
+  /// A member also has the records without effect, and may know the accounts that they name.
   private func lookForStrangers(
     _ people: [AccountID], _ node: SimulatedNode, _ other: SimulatedNode, _ replica: Replica
   ) {
@@ -104,10 +105,23 @@ extension Simulation {
       return !zones.contains { zone in
         guard let state = replica.shareState(zone.id), mayHaveLog(zone, other, replica) else { return false }
         return state.accounts.contains(account)
+          || state.permission(receiver) != nil && isNamed(account, in: zone, by: node)
       }
     }
     for stranger in strangers {
       leak(node, other, "of account \(index(of: stranger).map(letter) ?? "?"), with which it has no share")
+    }
+  }
+
+  /// Returns whether a record of a zone names the account, with or without effect.
+  private func isNamed(_ account: AccountID, in zone: KnownZone, by node: SimulatedNode) -> Bool {
+    guard let store = node.store, let records = try? controlRecords(store, zone.id) else { return false }
+    return records.contains { record in
+      switch record.act {
+      case .participant(account, _, _, _): true
+      case .admission(let claim): claim.account == account
+      default: false
+      }
     }
   }
 

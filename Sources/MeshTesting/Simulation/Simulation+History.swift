@@ -132,6 +132,7 @@ extension Simulation {
   /// The only copies of its other writes were in the file.
   private func entrust(_ node: SimulatedNode) throws {
     try takeToArchive(node)
+    try noteAbandonedAssets(node)
     var merged: Set<ChangeSetID> = []
     for other in honest where other !== node {
       // The checker reads their files. Their disks may not fail meanwhile, nor may their machines die.

@@ -762,4 +762,34 @@ import Testing
     let outputs = joining.receive(.ping(1))
     #expect(outputs.contains { if case .refused = $0 { true } else { false } })
   }
+
+  @Test("an account that a device admitted which is revoked meanwhile hears that it is no member, and why")
+  func admittedByARevokedDevice() throws {
+    let mesh = try TestMesh([2, 1, 1])
+    try mesh.connect(0, 1)
+    let zone = try mesh.share()
+    #expect(try mesh.join(3, mesh.invite(zone), at: 0) == .done)
+    try mesh.meet(3, 0)
+    mesh.part(0, 1)
+    #expect(try mesh.join(2, mesh.invite(zone, by: 1), at: 1) == .done)
+    try mesh.meet(2, 1)
+    try mesh.write(2, "a", "by an account that believes it is a member", in: zone)
+    try mesh.nodes[0].replica.administration.revoke(mesh.nodes[1].device, now: mesh.now)
+    // Another participant has the record of the admission.
+    try mesh.meet(3, 1)
+    try mesh.meet(3, 0)
+    #expect(mesh.permission(2, zone, of: 1) == .readWrite && mesh.permission(0, zone, of: 1) == nil)
+    try mesh.meet(2, 0)
+    #expect(mesh.permission(2, zone, of: 1) == nil)
+    #expect(mesh.nodes[2].replica.reasonOutside(zone)?.contains("ask the owner for a new invite") == true)
+    #expect(mesh.nodes[2].store.receipts(zone).map(\.record.key) == [.text("a")])
+    #expect(mesh.title(0, "a") == nil && mesh.title(3, "a") == nil)
+    try mesh.expectEqual([0, 3], zone)
+    #expect(try mesh.join(2, mesh.invite(zone), at: 0) == .done)
+    try mesh.meet(2, 0)
+    try mesh.write(2, "b", "with the new invite", in: zone)
+    try mesh.meet(2, 0)
+    #expect(mesh.title(0, "b") == .text("with the new invite"))
+    try mesh.expectEqual([0, 2], zone)
+  }
 }

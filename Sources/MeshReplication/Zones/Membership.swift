@@ -122,7 +122,7 @@ struct Membership: Part {
       session.conversation.commonZones.isEmpty, !session.outflow.owesRecords
     else { return }
     let reasons = zones.values.sorted { $0.state.zone < $1.state.zone }.compactMap { zone in
-      zone.state.permission(peer.account) == nil ? zone.state.reasonOutside(peer.account) : nil
+      zone.state.permission(peer.account) == nil ? zone.reasonOutside(peer.account) : nil
     }
     if !reasons.isEmpty { sessions.end(link, .noMember, reasons.joined(separator: "; ")) }
   }
@@ -156,16 +156,20 @@ struct MembershipProgress {
   }
 }
 
-extension ZoneState {
-  /// Returns the reason that an account listed by the zone is not a member, in words for people. It is nil if the
-  /// account is a member or never was one.
+extension Zone {
+  /// Returns the reason that an account named by the log is not a member, in words for people. It is nil if the account
+  /// is a member or was never let in.
   func reasonOutside(_ account: AccountID) -> String? {
-    let name = "“\(printable(title))”"
-    switch participants[account]?.status {
+    let name = "“\(printable(state.title))”"
+    switch state.participants[account]?.status {
     case .removed: return "the owner removed the account from \(name)"
     case .left: return "the account has left \(name)"
-    case .member: return isStopped ? "the owner has stopped sharing \(name)" : nil
-    case nil: return nil
+    case .member: return state.isStopped ? "the owner has stopped sharing \(name)" : nil
+    case nil where state.owner == nil || state.owner == account || !people.has(account): return nil
+    case nil:
+      return
+        "the device, participant or invite that let the account into \(name) was revoked or removed at the same time: ask "
+        + "the owner for a new invite"
     }
   }
 }

@@ -24,7 +24,7 @@ extension Simulation {
     switch message {
     case .controlHeads(let zone, _), .controlRecords(let zone, _):
       guard let known = known(zone), !isCatchingUp(message, known, node, with: other, replica) else { return }
-      guard mayHaveLog(known, other, replica) else {
+      guard mayHaveLog(known, other, node, replica) else {
         return leak(node, other, "\(message.name) of \(known.name), in which it has no part")
       }
       if case .controlRecords(_, let records) = message, !mayRead(known, other, replica) {
@@ -62,11 +62,16 @@ extension Simulation {
     return replica.shareState(zone.id)?.permission(accountID(other.home.account)) != nil
   }
 
-  /// Returns whether the zone lists the account as a member or a former member.
-  private func mayHaveLog(_ zone: KnownZone, _ other: SimulatedNode, _ replica: Replica) -> Bool {
-    let isInvited = zone.root != nil && zone.invited.contains(other.home.account)
-    return zone.account == other.home.account
-      || isInvited && replica.shareState(zone.id)?.accounts.contains(accountID(other.home.account)) == true
+  /// Returns whether the zone lists the account as a member or a former member, or has a record without effect that let
+  /// it in.
+  private func mayHaveLog(_ zone: KnownZone, _ other: SimulatedNode, _ node: SimulatedNode, _ replica: Replica) -> Bool
+  {
+    let account = accountID(other.home.account)
+    guard zone.account != other.home.account else { return true }
+    guard zone.root != nil, zone.invited.contains(other.home.account), let state = replica.shareState(zone.id) else {
+      return false
+    }
+    return state.accounts.contains(account) || isNamed(account, in: zone, by: node)
   }
 
   /// Checks that a former member learns only why it is out: records that concern it, and those that lead to them. A
@@ -95,7 +100,7 @@ extension Simulation {
   }
 
   /// Checks that the receiver learns only of accounts that a zone lists which lists its own, or to which it is invited.
-  /// A member also has the records without effect, and may know the accounts that they name.
+  /// Members also have the records without effect, and may know the accounts that they name.
   private func lookForStrangers(
     _ people: [AccountID], _ node: SimulatedNode, _ other: SimulatedNode, _ replica: Replica
   ) {
@@ -103,9 +108,9 @@ extension Simulation {
     let strangers = people.filter { account in
       guard account != receiver, account != accountID(node.home.account) else { return false }
       return !zones.contains { zone in
-        guard let state = replica.shareState(zone.id), mayHaveLog(zone, other, replica) else { return false }
-        return state.accounts.contains(account)
-          || state.permission(receiver) != nil && isNamed(account, in: zone, by: node)
+        guard let state = replica.shareState(zone.id), mayHaveLog(zone, other, node, replica) else { return false }
+        let isFormer = state.participants[receiver] != nil && state.permission(receiver) == nil
+        return state.accounts.contains(account) || !isFormer && isNamed(account, in: zone, by: node)
       }
     }
     for stranger in strangers {
@@ -113,8 +118,8 @@ extension Simulation {
     }
   }
 
-  /// Returns whether a record of a zone names the account, with or without effect.
-  private func isNamed(_ account: AccountID, in zone: KnownZone, by node: SimulatedNode) -> Bool {
+  /// Returns whether a record that a node has of a zone names the account, with or without effect.
+  func isNamed(_ account: AccountID, in zone: KnownZone, by node: SimulatedNode) -> Bool {
     guard let store = node.store, let records = try? controlRecords(store, zone.id) else { return false }
     return records.contains { record in
       switch record.act {

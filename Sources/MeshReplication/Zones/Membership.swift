@@ -45,7 +45,19 @@ struct Membership: Part {
       }
       try share(zone, link, now: now)
     }
+    introduce(link, peer.account, theirs)
     endUnlessMember(link)
+  }
+
+  /// Shows a device of a share's owner that does not list this account in the share who let the account in.
+  private func introduce(_ link: LinkID, _ owner: AccountID, _ tags: Set<[UInt8]>) {
+    guard owner != account.id, let info = sessions[link]?.info else { return }
+    var room = Choices.introduction
+    for id in zones.ids where zones[id]?.state.owner == owner {
+      let tag = zoneTag(id, sender: info.role.other, handshakeHash: info.handshakeHash, cryptography)
+      guard !tags.contains(tag), let batch = zones[id]?.introduction(of: account.id, room: &room) else { continue }
+      sessions.send(link, .controlRecords(id, batch))
+    }
   }
 
   func share(_ zone: ZoneID, _ link: LinkID, now: Moment) throws {

@@ -160,6 +160,8 @@ public enum Choices {
   public static let sessions = 384
   /// Sessions with peers whose hello has not arrived, or that use an invite. The oldest gives way.
   public static let unnamedSessions = 64
+  /// Bytes that a peer may send before its hello, to show who let its account in.
+  public static let introduction = 64 << 10
   /// Sessions of one other account. An honest account has no more devices.
   public static let sessionsOfAccount = Limits.liveDevices
   /// Sessions that one other account may open at once, with four more each second after that. Each costs a few

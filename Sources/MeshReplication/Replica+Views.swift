@@ -140,7 +140,7 @@ extension Replica {
   }
 
   /// Returns the reason that this account is no longer a participant of a share, or nil if it is one.
-  public func reasonOutside(_ zone: ZoneID) -> String? { zones[zone]?.state.reasonOutside(account.id) }
+  public func reasonOutside(_ zone: ZoneID) -> String? { zones[zone]?.reasonOutside(account.id) }
 
   public func isMember(_ account: AccountID, of zone: ZoneID) -> Bool {
     zones[zone]?.state.permission(account) != nil

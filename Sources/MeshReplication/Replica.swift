@@ -136,7 +136,9 @@ public final class Replica: Part {
     try changes.resumeDropping(now: now)
     greeting.makeRoomForUnnamed()
     sessions.open(link, info, now: now)
-    if info.role == .dialler { sayHello(link) }
+    guard info.role == .dialler else { return }
+    greeting.introduce(link)
+    sayHello(link)
   }
 
   public func received(_ link: LinkID, _ bytes: [UInt8], now: Moment) throws {
@@ -263,9 +265,14 @@ public final class Replica: Part {
   // MARK: Messages
 
   private func handle(_ link: LinkID, _ message: Message, now: Moment) throws {
+    let isBeforeHello = sessions[link]?.conversation.awaitsHello == true
     switch message {
     case .hello(let hello): try greeting.welcome(link, hello, now: now)
-    case .goodbye(_, let text): sessions.peerEnded(link, text)
+    case .account where isBeforeHello, .controlRecords where isBeforeHello:
+      sessions[link]?.introduction.add(message)
+    case .goodbye(let code, let text):
+      if code == .notAdmitted { greeting.noteRefusal(link) }
+      sessions.peerEnded(link, text)
     case .account(let bytes): try changes.learnAccount(link, bytes, now: now)
     case .accountHeads(let heads): exchange.meetHeads(link, heads)
     case .accountName(let name): try greeting.learnName(link, name)

@@ -85,6 +85,9 @@ struct Device: AsyncParsableCommand {
         doesn't have. It keeps what it has read. Only the machine that holds the account's key, and administrators, can revoke. \
         An administrator can't revoke another one.
 
+        If other devices of the account have changes by the device that this one lacks, they undo them and list them in \
+        “mesh conflicts”.
+
         Examples:
           mesh device revoke laptop
           mesh device revoke device-…

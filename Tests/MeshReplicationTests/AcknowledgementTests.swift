@@ -66,6 +66,42 @@ import Testing
     let link = try mesh.admit(0, of: mesh.accounts[1], to: 0)
     let word = try acknowledgement(of: 0, 1)
     try mesh.give(.acknowledgement(word), to: 0, link)
-    #expect(!isKept(word) && !mesh.isOpen(0, link))
+    #expect(!isKept(word) && mesh.isOpen(0, link), "who brings it may not know of the revocation yet")
+  }
+
+  @Test("what a device has reaches the account's devices that never meet it")
+  func relayed() throws {
+    let mesh = try TestMesh(3)
+    let zone = try mesh.zone
+    try mesh.connect(0, 1)
+    try mesh.connect(1, 2)
+    try mesh.pump()
+    func known(_ node: Int, of other: Int) throws -> VersionVector? {
+      let kept = mesh.nodes[node].store.acknowledgements(zone)
+      guard let bytes = try kept[mesh.account.device(other)] else { return nil }
+      var reader = ByteReader(bytes)
+      return try Acknowledgement(from: &reader).merged
+    }
+    for node in [0, 2, 1] {
+      try mesh.write(node, "a\(node)", "title")
+      try mesh.wait(2_000)
+      try mesh.wait(2_000)
+      let merged = mesh.nodes[0].store.mergedVector(zone)
+      #expect(try known(0, of: 2) == merged && known(2, of: 0) == merged)
+    }
+    // Nothing new is passed on twice.
+    func sent() -> Int {
+      mesh.nodes[1].sent.values.joined().count { if case .acknowledgement = $0 { true } else { false } }
+    }
+    let before = sent()
+    for _ in 0..<5 { try mesh.wait(2_000) }
+    #expect(sent() == before)
+    // A device that was away hears what the others acknowledged meanwhile.
+    mesh.part(0, 1)
+    try mesh.write(2, "b", "title")
+    try mesh.connect(0, 1)
+    try mesh.pump()
+    try mesh.wait(2_000)
+    #expect(try known(0, of: 2) == mesh.nodes[0].store.mergedVector(zone))
   }
 }

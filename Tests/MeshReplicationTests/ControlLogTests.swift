@@ -142,7 +142,7 @@ import Testing
       secrets: mesh.nodes[2].keys, with: mesh.cryptography)
   }
 
-  @Test func `what a member had merged of a device beyond its cut is taken back`() throws {
+  @Test func `what a device had merged of a revoked one beyond its cut is taken back and listed`() throws {
     let mesh = try TestMesh(3)
     let (_, far) = try mesh.connect(1, 0)
     try mesh.pump()
@@ -159,6 +159,10 @@ import Testing
     try mesh.pump()
     #expect(mesh.title(1, "a") == .text("kept"))
     #expect(mesh.title(1, "b") == nil)
+    for key in ["a", "b"] {
+      let lost = mesh.nodes[1].store.kept[RecordName(table: "list", key: .text(key))]
+      #expect(lost?.cells["title"]?.value == .text("taken back"), "the device that revoked never had it")
+    }
     #expect(mesh.nodes[0].store.digest(try mesh.zone) == mesh.nodes[1].store.digest(try mesh.zone))
   }
 

@@ -35,6 +35,13 @@ extension Daemons {
         }
         #expect(try await nodes[0].status().peers.filter(\.connected).map(\.name) == ["b"])
         #expect(try await nodes[2].status().peers.filter(\.connected).map(\.name) == ["b"])
+        for (node, other) in [(0, "c"), (2, "a")] {
+          try await eventually("each end knows that the other one has everything") {
+            try await nodes[node].status().peers.first { $0.name == other }?.behind.there == 0
+          }
+          let members = try await nodes[node].report(DoctorReport.self, "doctor").checks.filter { $0.name == "members" }
+          #expect(members.map(\.state) == [.ok])
+        }
       }
     }
 

@@ -13,7 +13,7 @@ struct AccountExchange: Part {
   /// the part of the log counts that it may still see.
   private func accounts(concerning peer: AccountID) -> Set<AccountID> {
     zones.values.reduce(into: []) { accounts, zone in
-      guard peer == account.id || zone.state.accounts.contains(peer) else { return }
+      guard peer == account.id || zone.people.has(peer) else { return }
       accounts.formUnion(zone.visiblePeople(to: peer, here: account.id, cryptography).all)
     }
   }

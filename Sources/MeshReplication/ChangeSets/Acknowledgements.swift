@@ -4,12 +4,19 @@ import MeshCore
 final class Acknowledgements: Part {
   /// An acknowledgement names all authors of a zone. The next one follows a millisecond later for each so many authors.
   private static let acknowledgedPerMillisecond = 4
+  /// The pause between two times of passing on acknowledgements, in milliseconds.
+  private static let relayInterval: Int64 = 2_000
 
   let context: Context
   private let logs: ControlLogs
   private let downloads: AssetDownloads
   /// The clock of acknowledgements. Each is later than the one before.
   private var clock = HybridClock()
+  /// The last acknowledgements of the account's other devices that have arrived since the start.
+  private var heard: [ZoneID: [DeviceID: Acknowledgement]] = [:]
+  /// The devices whose acknowledgements the account's connected devices have not heard from this one.
+  private var relays: [LinkID: [ZoneID: Set<DeviceID>]] = [:]
+  private var nextRelay = Int64.min
 
   init(_ context: Context, _ logs: ControlLogs, _ downloads: AssetDownloads) {
     (self.context, self.logs, self.downloads) = (context, logs, downloads)
@@ -24,6 +31,25 @@ final class Acknowledgements: Part {
   /// Sends the acknowledgements that were postponed.
   func tick(now: Moment) throws {
     for zone in zones.ids where zones[zone]?.acknowledgements.isOwed == true { try acknowledge(zone, now: now) }
+    if !relays.isEmpty, now.steady >= nextRelay { try relay(now: now) }
+  }
+
+  /// Passes on what other devices of the account have acknowledged, so that a device also knows this of devices to
+  /// which it is never connected. Only the last acknowledgement of each device is passed on.
+  private func relay(now: Moment) throws {
+    nextRelay = now.steady + Self.relayInterval
+    let due = relays
+    relays = [:]
+    for id in zones.ids where due.values.contains(where: { $0[id] != nil }) {
+      let saved = try store.acknowledgements(id)
+      for link in sessions.links(sharing: id) {
+        for device in (due[link]?[id] ?? []).sorted() {
+          guard let bytes = saved[device], accounts[account.id]?.isRevoked(device) == false else { continue }
+          var reader = ByteReader(bytes)
+          sessions.send(link, .acknowledgement(try Acknowledgement(from: &reader)))
+        }
+      }
+    }
   }
 
   /// Signs the merged vector once it has moved and the work is done, and sends it to the peers.
@@ -52,6 +78,16 @@ final class Acknowledgements: Part {
     sessions.send(
       link, certificate == nil ? .have(id, merged) : .acknowledgement(acknowledgement(id, merged, now: now)))
     downloads.forgetBacklog(id)
+    guard sessions[link]?.peer?.account == account.id else { return }
+    for other in try store.acknowledgements(id).keys { noteRelay(of: other, id, to: link) }
+  }
+
+  /// Notes that a device of the account has not heard what another one acknowledged.
+  private func noteRelay(of other: DeviceID, _ id: ZoneID, to link: LinkID) {
+    guard let peer = sessions[link]?.peer, peer.account == account.id, other != peer.device, other != device,
+      zones[id]?.state.account(of: other) == account.id
+    else { return }
+    relays[link, default: [:]][id, default: []].insert(other)
   }
 
   /// Sends the heads of the logs.
@@ -68,18 +104,32 @@ final class Acknowledgements: Part {
     guard let peer = sessions[link]?.peer, sessions.isCommon(zone, link), let state = zones[zone]?.state,
       let owner = state.account(of: acknowledgement.device), state.permission(owner) != nil
     else { return }
-    guard accounts[owner]?.certificate(acknowledgement.device) != nil, acknowledgement.isSigned(cryptography) else {
+    let isRelayed = peer.device != acknowledgement.device
+    let isKnown = accounts[owner]?.certificate(acknowledgement.device) != nil
+    // The peer can know a device before this one does.
+    if isRelayed, !isKnown || acknowledgement.device == device { return }
+    guard isKnown, acknowledgement.isSigned(cryptography) else {
       return sessions.end(link, .protocolViolation, "an acknowledgement is not signed by its device")
-    }
-    if peer.device == acknowledgement.device {
-      try sessions.handle(link, .acknowledged(zone, acknowledgement.merged), now: now)
-      sessions[link]?.progress.acknowledged(zone, acknowledgement.merged)
     }
     try store.saveAcknowledgement(
       acknowledgement.encoded, device: acknowledgement.device, time: acknowledgement.time, zone: zone)
+    if owner == account.id { passOn(acknowledgement, from: link) }
+    guard !isRelayed else { return }
+    try sessions.handle(link, .acknowledged(zone, acknowledgement.merged), now: now)
+    sessions[link]?.progress.acknowledged(zone, acknowledgement.merged)
     if acknowledgement.controlHeads != Array(state.heads.prefix(Limits.controlHeads)) {
       logs.tellHeads(link, zone, now: now)
     }
+  }
+
+  /// Notes that the account's other connected devices are to hear of an acknowledgement, if it says something new.
+  private func passOn(_ acknowledgement: Acknowledgement, from link: LinkID) {
+    let (id, other) = (acknowledgement.zone, acknowledgement.device)
+    let known = heard[id]?[other]
+    guard known.map({ $0.time < acknowledgement.time }) ?? true else { return }
+    heard[id, default: [:]][other] = acknowledgement
+    guard known?.merged != acknowledgement.merged else { return }
+    for neighbor in sessions.links(sharing: id) where neighbor != link { noteRelay(of: other, id, to: neighbor) }
   }
 
   func sendDigest(_ link: LinkID, _ id: ZoneID) throws {

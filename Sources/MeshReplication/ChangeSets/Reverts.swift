@@ -83,8 +83,8 @@ struct Reverts: Part {
   ///
   /// If a device of this account forked, every device of the account that has its change sets writes them again with
   /// their original times, because the forked device has lost one of the branches. Change sets of forked devices of
-  /// other accounts are kept for inspection. Change sets that this account wrote without permission are kept for its
-  /// users.
+  /// other accounts are kept for inspection. So are those of this account's revoked devices, because the device that
+  /// revoked them may not have had them. Change sets that this account wrote without permission are kept for its users.
   ///
   /// An account that has left learns nothing more about rejected change sets and has no receipt. Change sets that its
   /// departure had let stand are kept here.
@@ -93,8 +93,10 @@ struct Reverts: Part {
     let citations = try store.citations(id)
     let departures = zone.departures
     var aftermath: [Author: Aftermath] = [:]
-    for author in zone.limits.current.keys where zone.state.cuts[author.device] == nil {
-      if zone.state.permission(account.id) == nil, author.device == device {
+    for author in zone.limits.current.keys {
+      if zone.state.cuts[author.device] != nil {
+        if zone.state.account(of: author.device) == account.id { aftermath[author] = .kept }
+      } else if zone.state.permission(account.id) == nil, author.device == device {
         aftermath[author] = .receipt
       } else if zone.state.lostPermission(author, citations[author]) != nil {
         if zone.state.account(of: author.device) == account.id {

@@ -35,17 +35,50 @@ final class ControlChanges: Part {
   var hasUnread: Bool { zones.values.contains(where: \.news.hasUnread) }
 
   func learn(_ link: LinkID, _ id: ZoneID, _ encoded: [[UInt8]], now: Moment) throws {
-    guard let peer = sessions[link]?.peer, intake.maySend(peer.account, id) else { return }
+    guard let peer = sessions[link]?.peer,
+      try intake.maySend(peer.account, id) || isIntroduction(encoded, id, of: peer.account)
+    else { return }
+    guard try take(encoded, id, link, from: peer.account, now: now) else { return }
+    try membership.share(id, link, now: now)
+  }
+
+  /// Returns whether records show that a device or participant let an account into a share of this account, which does
+  /// not name it here. That device may be away or revoked, and no other may have the records. They may have no effect.
+  /// The account then hears why.
+  private func isIntroduction(_ encoded: [[UInt8]], _ id: ZoneID, of stranger: AccountID) throws -> Bool {
+    guard let people = zones[id]?.people, people.owner == account.id, !people.has(stranger), let last = encoded.last
+    else { return false }
+    return try ControlRecord(last, cryptography).act.admitted == stranger
+  }
+
+  /// Keeps the records with which an account that no zone here names introduces itself.
+  func meetIntroduced(_ link: LinkID, _ stranger: AccountID, now: Moment) throws {
+    guard let introduction = sessions[link]?.introduction, stranger != account.id, !zones.names(stranger) else {
+      return
+    }
+    var reader = ByteReader(introduction.account)
+    guard (try? AccountGenesis(from: &reader))?.id(cryptography) == stranger else { return }
+    for (id, encoded) in introduction.records.sorted(by: { $0.key < $1.key }) {
+      guard try isIntroduction(encoded, id, of: stranger) else { continue }
+      _ = try exchange.learn(link, introduction.account)
+      _ = try take(encoded, id, link, from: stranger, now: now)
+    }
+  }
+
+  /// Keeps records that an account sent, and acts on them. Returns false if none of them is new.
+  private func take(
+    _ encoded: [[UInt8]], _ id: ZoneID, _ link: LinkID, from sender: AccountID, now: Moment
+  ) throws -> Bool {
     let wasNew = zones[id] == nil
     let (new, grown) = try intake.take(encoded, id, link, now: now)
-    guard !new.isEmpty else { return }
+    guard !new.isEmpty else { return false }
     for case .fork(let proof) in new.map(\.act) where !wasNew { notify(proof) }
     logs.passOn(new, id, besides: link)
     let people = zones[id]?.people
-    zones[id]?.news.note(new.map { people?.account(of: $0.author, accounts) ?? peer.account })
+    zones[id]?.news.note(new.map { people?.account(of: $0.author, accounts) ?? sender })
     try readNews(id, now: now)
     for account in grown { try accountCame(account, with: id, now: now) }
-    try membership.share(id, link, now: now)
+    return true
   }
 
   func notify(_ proof: ForkProof) {
@@ -158,4 +191,15 @@ final class ControlChanges: Part {
 
   static let dropped =
     "the account certified more devices than an account can have (\(Limits.devicesEver)), and this one does not count"
+}
+
+extension ControlAct {
+  /// The account that the act lets in.
+  fileprivate var admitted: AccountID? {
+    switch self {
+    case .participant(let account, .some, _, _): account
+    case .admission(let claim): claim.account
+    default: nil
+    }
+  }
 }

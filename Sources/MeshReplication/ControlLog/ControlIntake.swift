@@ -153,7 +153,8 @@ struct ControlIntake: Part {
   private func answer(_ verdict: Verdict, _ id: ZoneID, _ link: LinkID, now: Moment) {
     switch verdict {
     case .sound: break
-    case .lacksParents: logs.tellHeads(link, id, now: now)
+    // A peer that is not admitted is told nothing.
+    case .lacksParents: if sessions[link]?.conversation.isOpen == true { logs.tellHeads(link, id, now: now) }
     case .violation(let text): sessions.end(link, .protocolViolation, text)
     }
   }

@@ -55,6 +55,27 @@ extension Zone {
     }
   }
 
+  /// Returns the record that lets a member in, after those that it builds on, to show it to a device of the owner that
+  /// does not know it. If there is no room for all, it returns the last ones. It returns nil for the owner, and for an
+  /// account that is no member.
+  ///
+  /// - Parameter room: The bytes that may be sent, and those that are left then.
+  func introduction(of member: AccountID, room: inout Int) -> [[UInt8]]? {
+    guard member != state.owner, state.permission(member) != nil, let grant = state.participants[member]?.grant else {
+      return nil
+    }
+    // More bytes than the length of a record and its part of a message take.
+    let overhead = 64
+    let past = log.past(of: [grant])
+    var batch: [[UInt8]] = []
+    for record in log.records.filter({ past.contains($0.id) }).suffix(Limits.controlBatch).reversed() {
+      guard room > record.size + overhead else { break }
+      room -= record.size + overhead
+      batch.insert(record.encoded, at: 0)
+    }
+    return batch.isEmpty ? nil : batch
+  }
+
   private func concerns(_ record: ControlRecord, _ subject: Subject) -> Bool {
     let author = state.account(of: record.author)
     if author == subject.account { return true }

@@ -105,6 +105,8 @@ public struct Conversation: Sendable {
   /// The zones in common.
   public var commonZones: [ZoneID] { zones.keys.sorted() }
   public var isOpen: Bool { phase == .open }
+  /// True until the peer's hello arrives.
+  public var awaitsHello: Bool { phase == .hello }
 
   public mutating func handle(_ input: Input, now: Int64) -> [Output] {
     switch input {
@@ -154,6 +156,9 @@ public struct Conversation: Sendable {
       return [.deliver(message)]
     case (.hello, .hello):
       phase = .admission
+      return [.deliver(message)]
+    case (.hello, .account), (.hello, .controlRecords):
+      // A peer that was refused shows the records that let its account in.
       return [.deliver(message)]
     case (.hello, _):
       return [.end(.protocolViolation, "the first message of a session is a hello")]

@@ -11,6 +11,8 @@ final class Greeting: Part {
   private let shares: ShareAdmission
   /// The sessions that each other account may open.
   private var opening = Allowances<AccountID>(rate: 1)
+  /// The session keys of devices that have refused this one as unknown since they were last shown who let it in.
+  private var strangers: Set<[UInt8]> = []
   /// The maximum number of sessions with identified peers.
   var sessionBound = Choices.sessions
 
@@ -48,6 +50,7 @@ final class Greeting: Part {
     {
       return try shares.welcomeClaimant(link, certificate, proof, now: now)
     }
+    try changes.meetIntroduced(link, certificate.account, now: now)
     guard let state = try adopt(certificate, now: now) else {
       return sessions.end(
         link, .notAdmitted,
@@ -58,6 +61,32 @@ final class Greeting: Part {
       return sessions.end(link, .notAdmitted, ControlChanges.dropped)
     }
     try open(link, hello, certificate, state, info, now: now)
+  }
+
+  // MARK: Introductions
+
+  /// Notes that the peer does not know this device's account.
+  func noteRefusal(_ link: LinkID) {
+    guard let key = sessions[link]?.info.remoteStatic, strangers.count < Choices.sessions else { return }
+    strangers.insert(key)
+  }
+
+  /// Shows a device of a share's owner that has refused this one the records that let this account in. The device that
+  /// wrote them may be gone before it could pass them on.
+  func introduce(_ link: LinkID) {
+    guard let key = sessions[link]?.info.remoteStatic, strangers.remove(key) != nil else { return }
+    var room = Choices.introduction - account.encoded.count
+    var batches: [(ZoneID, [[UInt8]])] = []
+    for id in zones.ids {
+      guard let zone = zones[id], let owner = zone.state.owner,
+        accounts[owner]?.certificates.values.contains(where: { $0.request.sessionKey == key }) == true,
+        let batch = zone.introduction(of: account.id, room: &room)
+      else { continue }
+      batches.append((id, batch))
+    }
+    guard !batches.isEmpty else { return }
+    sessions.send(link, .account(account.encoded))
+    for (id, batch) in batches { sessions.send(link, .controlRecords(id, batch)) }
   }
 
   /// Adopts the certificate of a device that belongs to this account or to one that a zone here lists. Returns the
@@ -82,7 +111,10 @@ final class Greeting: Part {
     _ link: LinkID, _ hello: Hello, _ certificate: Certificate, _ state: AccountState, _ info: LinkInfo, now: Moment
   ) throws {
     sessions.identify(link, .device(certificate))
-    if info.role == .listener { sayHello(link) }
+    if info.role == .listener {
+      introduce(link)
+      sayHello(link)
+    }
     if state.isRevoked(certificate.device) {
       exchange.send(certificate.account, link)
       return sessions.end(

@@ -13,6 +13,7 @@ struct Session {
   var progress = PeerProgress()
   var membership = MembershipProgress()
   var outflow = Outflow()
+  var introduction = Introduction()
   /// The difference of the peer's wall clock, as it last told, and this node's steady clock.
   private(set) var clockOffset: Int64?
   /// True if the peer has said the name of its account.
@@ -60,6 +61,26 @@ struct Session {
   var claimant: Claimant? { if case .claimant(let claimant) = identity { claimant } else { nil } }
   /// The name for logs: the device's name and id, if they are known.
   var name: String { peer.map { "\(printable($0.request.name)) (\($0.device))" } ?? info.address }
+}
+
+/// The messages that a peer sent before its hello: the state of its account, and the records that let the account into
+/// zones. Nothing of it is verified.
+struct Introduction {
+  private(set) var account: [UInt8] = []
+  /// The records by zone, each batch with the one that lets the account in at the end.
+  private(set) var records: [ZoneID: [[UInt8]]] = [:]
+  private var left = Choices.introduction
+
+  mutating func add(_ message: Message) {
+    let size = message.encoded.count
+    guard size <= left else { return }
+    left -= size
+    switch message {
+    case .account(let state): account = state
+    case .controlRecords(let zone, let batch): records[zone] = batch
+    default: break
+    }
+  }
 }
 
 /// The change sets and assets that a peer has, as it has said.

@@ -45,7 +45,19 @@ struct Membership: Part {
       }
       try share(zone, link, now: now)
     }
+    introduce(link, peer.account, theirs)
     endUnlessMember(link)
+  }
+
+  /// Shows a device of a share's owner that does not list this account in the share who let the account in.
+  private func introduce(_ link: LinkID, _ owner: AccountID, _ tags: Set<[UInt8]>) {
+    guard owner != account.id, let info = sessions[link]?.info else { return }
+    var room = Choices.introduction
+    for id in zones.ids where zones[id]?.state.owner == owner {
+      let tag = zoneTag(id, sender: info.role.other, handshakeHash: info.handshakeHash, cryptography)
+      guard !tags.contains(tag), let batch = zones[id]?.introduction(of: account.id, room: &room) else { continue }
+      sessions.send(link, .controlRecords(id, batch))
+    }
   }
 
   func share(_ zone: ZoneID, _ link: LinkID, now: Moment) throws {
@@ -122,7 +134,7 @@ struct Membership: Part {
       session.conversation.commonZones.isEmpty, !session.outflow.owesRecords
     else { return }
     let reasons = zones.values.sorted { $0.state.zone < $1.state.zone }.compactMap { zone in
-      zone.state.permission(peer.account) == nil ? zone.state.reasonOutside(peer.account) : nil
+      zone.state.permission(peer.account) == nil ? zone.reasonOutside(peer.account) : nil
     }
     if !reasons.isEmpty { sessions.end(link, .noMember, reasons.joined(separator: "; ")) }
   }
@@ -156,16 +168,20 @@ struct MembershipProgress {
   }
 }
 
-extension ZoneState {
-  /// Returns the reason that an account listed by the zone is not a member, in words for people. It is nil if the
-  /// account is a member or never was one.
+extension Zone {
+  /// Returns the reason that an account named by the log is not a member, in words for people. It is nil if the account
+  /// is a member or was never let in.
   func reasonOutside(_ account: AccountID) -> String? {
-    let name = "“\(printable(title))”"
-    switch participants[account]?.status {
+    let name = "“\(printable(state.title))”"
+    switch state.participants[account]?.status {
     case .removed: return "the owner removed the account from \(name)"
     case .left: return "the account has left \(name)"
-    case .member: return isStopped ? "the owner has stopped sharing \(name)" : nil
-    case nil: return nil
+    case .member: return state.isStopped ? "the owner has stopped sharing \(name)" : nil
+    case nil where state.owner == nil || state.owner == account || !people.has(account): return nil
+    case nil:
+      return
+        "the device, participant or invite that let the account into \(name) was revoked or removed at the same time: ask "
+        + "the owner for a new invite"
     }
   }
 }

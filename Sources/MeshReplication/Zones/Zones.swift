@@ -38,8 +38,9 @@ final class Zones {
     return state.permission(account) != nil && state.permission(other) != nil
   }
 
-  /// Returns whether an account may have a zone's log: all accounts that the zone lists may.
-  func mayHaveLog(_ account: AccountID, _ id: ZoneID) -> Bool { zones[id]?.state.accounts.contains(account) ?? false }
+  /// Returns whether an account may have a zone's log: all accounts that its records name may, also those whose
+  /// admission has no effect. They get the part that says so (see `Zone.visibleRecords`).
+  func mayHaveLog(_ account: AccountID, _ id: ZoneID) -> Bool { zones[id]?.people.has(account) ?? false }
 
   /// Returns whether a zone here names the account. States of other accounts are not kept.
   func names(_ account: AccountID) -> Bool { zones.values.contains { $0.people.has(account) } }

@@ -190,7 +190,9 @@ final class SimulatedNode {
       }
       madeAnew.formUnion(transaction.dropped)
       if isCommitted { noteDiscarded(transaction.losses, before) }
-      if isCommitted { for tally in tallied { tallies[tally.record, default: TalliedWrites()].add(tally) } }
+      for tally in isCommitted ? tallied : [] {
+        tallies[tally.record, default: TalliedWrites()].add(tally, isBeforeStart: life == 0)
+      }
       return isCommitted
     } catch {
       for case .tally(let tally) in transaction.statements {

@@ -60,6 +60,8 @@ struct TalliedWrites {
 
   /// The values that it was told are committed.
   private(set) var sure = Values()
+  /// The counts of `sure` from before the first start of the node. They are part of the row that the node takes in.
+  private(set) var takenIn: [Int] = []
   /// The values that may be committed, because the machine died or its disk failed while they were written.
   private(set) var unsure = Values()
 
@@ -67,8 +69,9 @@ struct TalliedWrites {
   /// the insert.
   private(set) var mayHaveInserted = false
 
-  mutating func add(_ tally: Tally) {
+  mutating func add(_ tally: Tally, isBeforeStart: Bool) {
     sure.add(tally)
+    if isBeforeStart, case .count(let number) = tally.write { takenIn.append(number) }
     mayHaveInserted = mayHaveInserted || tally.creates
   }
 
@@ -84,6 +87,12 @@ extension TalliedWrites.Values {
     case .note(let text): notes.append(text)
     case .move: break
     }
+  }
+
+  /// Takes out some counts, and returns them.
+  mutating func takeCounts(_ taken: [Int]) -> Self {
+    for count in taken { if let index = counts.lastIndex(of: count) { counts.remove(at: index) } }
+    return Self(counts: taken)
   }
 
   var onlyCounts: Self { Self(counts: counts) }

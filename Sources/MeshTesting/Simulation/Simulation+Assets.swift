@@ -117,6 +117,23 @@ extension Simulation {
     return node.database.sqlite
   }
 
+  /// Notes the BLOBs whose bytes go away with a node's file, because no other honest node has them yet.
+  func noteAbandonedAssets(_ node: SimulatedNode) throws {
+    let long = nodes.reduce(into: Set<Value>()) { $0.formUnion($1.longBLOBs) }
+    for zone in zones {
+      let naming = AssetNaming(zone: zone.id, cryptography: cryptography)
+      for case .asset(let asset) in long.map(naming.name) {
+        func has(_ holder: SimulatedNode) throws -> Bool? {
+          try holder.store.map { try $0.chunks(of: asset.id, zone: zone.id)?.isComplete ?? false }
+        }
+        guard try has(node) != false, try !honest.contains(where: { try $0 !== node && has($0) == true }) else {
+          continue
+        }
+        abandonedAssets.insert(asset.id)
+      }
+    }
+  }
+
   // MARK: The end
 
   /// Makes some users request all assets in the end. No evicted asset may be lost.
@@ -158,8 +175,8 @@ extension Simulation {
 
   /// Checks that requested assets arrive if an honest node has them.
   ///
-  /// An honest node must have them, with three exceptions. A liar or a revoked device wrote them. Or they were given up
-  /// because a liar claimed to have them. Or an app discarded them.
+  /// An honest node must have them, with four exceptions. A liar or a revoked device wrote them. Or they were given up
+  /// because a liar claimed to have them. Or an app discarded them. Or the only file that had them was replaced.
   func checkAbsent(_ node: SimulatedNode, _ zone: ZoneID, _ oracle: Oracle) throws {
     let others = Set(nodes.filter { $0.isLiar || $0.isRevoked }.map(\.device))
     let contents = try node.database.contents(AppSchema.withAssets)
@@ -170,13 +187,15 @@ extension Simulation {
       absent.isEmpty ? [] : nodes.reduce(into: Set<Value>()) { $0.formUnion($1.discarded.shown.map(naming.name)) }
     for (cell, place) in absent.sorted(by: { $0.key < $1.key }) {
       let shown = naming.name(contents[cell.record]?[cell.column] ?? .null)
-      if shown != .null, oracle.sent[cell]?.contains(shown) != true {
+      // An app may write anything to a table that is not synchronized here.
+      let isTracked = !node.database.untracked.contains(cell.record.table)
+      if isTracked, shown != .null, oracle.sent[cell]?.contains(shown) != true {
         violate("n\(node.index) shows \(shown.shown) in \(cell.record).\(cell.column), which nobody wrote there")
       }
       let isDiscarded = nodes.contains { $0.discarded.awaited.contains(place.asset.id) }
       let isExcused =
         isDiscarded || discarded.contains(.asset(place.asset)) || trustedLiars.contains(place.asset.id)
-        || place.writer.map(others.contains) ?? true
+        || abandonedAssets.contains(place.asset.id) || place.writer.map(others.contains) ?? true
       let isThere = try honest.contains { try $0.store?.chunks(of: place.asset.id, zone: zone)?.isComplete ?? false }
       if place.isFetched, place.held == nil, !isExcused, !isThere {
         violate("nobody has \(place.asset.id), which n\(node.index) lacks in \(cell.record).\(cell.column)")

@@ -200,10 +200,11 @@ extension Simulation {
     } ?? true
   }
 
-  /// Whether an honest node may wait forever for an asset: one that only a liar or a revoked device has, or that no
-  /// neighbor downloads.
+  /// Whether an honest node may wait forever for an asset: one that only a liar, a revoked device or a replaced file has,
+  /// or that no neighbor downloads.
   var mayLackAssets: Bool {
-    nodes.contains { $0.isLiar || $0.isRevoked } || plan.assetPolicies + plan.assetEvictions > 0
+    !abandonedAssets.isEmpty || nodes.contains { $0.isLiar || $0.isRevoked }
+      || plan.assetPolicies + plan.assetEvictions > 0
   }
 
   /// Returns whether the node waits for an asset of which something will arrive.

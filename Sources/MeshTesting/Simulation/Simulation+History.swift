@@ -132,17 +132,33 @@ extension Simulation {
   /// The only copies of its other writes were in the file.
   private func entrust(_ node: SimulatedNode) throws {
     try takeToArchive(node)
-    var merged: Set<ChangeSetID> = []
-    for other in honest where other !== node {
-      // The checker reads their files. Their disks may not fail meanwhile, nor may their machines die.
-      if other.database.disk?.isDead == true { try die(other) }
-      mend(other)
-      let database = other.database
-      merged.formUnion(try database.disk?.sparing(database.mergedIDs) ?? database.mergedIDs())
-    }
+    try noteAbandonedAssets(node)
+    let merged = try merged(by: honest.filter { $0 !== node })
     if let zone { node.ledger.naming = AssetNaming(zone: zone, cryptography: cryptography) }
     entrusted = (entrusted + (try archive.writes(of: node.ledger.facts, keys, cryptography))).filter {
       !$0.isOverwritten && merged.contains($0.changeSet)
+    }
+  }
+
+  /// Notes that devices of a node's keys take no further part. Other nodes list the writes that they had merged. Writes
+  /// of others that only these devices had go with them.
+  private func entrustRevoked(_ node: SimulatedNode) throws {
+    guard !hasShares else { return }
+    let gone = honest.filter { $0.device == node.device }
+    let left = try merged(by: honest.filter { $0.device != node.device })
+    for one in gone { try entrust(one) }
+    let lost = try merged(by: gone).subtracting(left)
+    entrusted.removeAll { lost.contains($0.changeSet) }
+  }
+
+  /// Returns the change sets that one of the nodes has merged.
+  private func merged(by nodes: [SimulatedNode]) throws -> Set<ChangeSetID> {
+    try nodes.reduce(into: []) { merged, node in
+      // The checker reads their files. Their disks may not fail meanwhile, nor may their machines die.
+      if node.database.disk?.isDead == true { try die(node) }
+      mend(node)
+      let database = node.database
+      merged.formUnion(try database.disk?.sparing(database.mergedIDs) ?? database.mergedIDs())
     }
   }
 
@@ -154,6 +170,7 @@ extension Simulation {
     guard privateZone(of: node) != nil, keeper.replica != nil, node.home.place > 0, !node.isRevoked, !node.isLiar,
       nodes.filter(\.isRevoked).count < nodes.count / 3, keeper.replica?.account.certificates[node.device] != nil
     else { return }
+    try entrustRevoked(node)
     say(keeper.index, "revokes n\(node.index)")
     let device = node.device
     try input(keeper) { replica, now in try replica.administration.revoke(device, now: now) }

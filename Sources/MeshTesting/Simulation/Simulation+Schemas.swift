@@ -183,9 +183,9 @@ extension Simulation {
   /// Brings all schemas to the same form: each table, and each column that any node has.
   func completeSchema(_ node: SimulatedNode) throws {
     guard storage == .sqlite, !node.isRevoked, !node.isStopped else { return }
-    // A table that is no longer tracked may be missing.
+    try trackAgain(node)
     try makeMissingTables(node)
-    for table in node.database.untracked.sorted() where node.replica != nil { try setTracked(node, table, true) }
+    try trackAgain(node)
     for table in AppSchema.tables {
       if node.database.unique.contains(table.name) {
         try alter(node, nil, table, ["DROP INDEX \(AppSchema.index(table))"])
@@ -202,6 +202,13 @@ extension Simulation {
         try alter(
           node, nil, table, [AppSchema.addition(table, column, refers: false, spelling: node.database.spelling)])
       }
+    }
+  }
+
+  /// Synchronizes the tables again that are not, except those that the app has dropped.
+  private func trackAgain(_ node: SimulatedNode) throws {
+    for table in node.database.untracked.sorted() where node.database.columns[table] != nil && node.replica != nil {
+      try setTracked(node, table, true)
     }
   }
 

@@ -7,8 +7,8 @@ extension Simulation {
   /// shown, and that the last text of each device is kept.
   ///
   /// Writes of files that were replaced may be gone, and so may those of devices that were revoked and those to shares
-  /// in which something was cut. Then the values must lie within the bounds that the other writes leave. The values
-  /// of liars are unknown.
+  /// in which something was cut. Rows that two devices inserted before their first start have the count of one of them.
+  /// Then the values must lie within the bounds that the other writes leave. The values of liars are unknown.
   func checkTallies(_ oracles: [ZoneID: Oracle]) throws {
     guard plan.counts > 0, !nodes.contains(where: \.isLiar) else { return }
     let isCut = try zones.contains { zone in
@@ -23,6 +23,7 @@ extension Simulation {
         continue
       }
       let mayBeGone = { (node: SimulatedNode) in isCut || node.isRevoked || node.isStopped || node.hasOtherHistory }
+      let inserting = nodes.count { $0.tallies[record]?.mayHaveInserted == true }
       var (sure, unsure) = (TalliedWrites.Values(), TalliedWrites.Values())
       var last: [String] = []
       for node in nodes {
@@ -32,6 +33,8 @@ extension Simulation {
           unsure = unsure + written.sure
         } else {
           sure = sure + written.sure
+          // If two machines insert the same row, one of the inserted counts is there.
+          if inserting > 1 { unsure = unsure + sure.takeCounts(written.takenIn) }
           let isKept = !written.mayHaveInserted && written.unsure.notes.isEmpty
           if isKept, let note = written.sure.notes.last { last.append(note) }
         }

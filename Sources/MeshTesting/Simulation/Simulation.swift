@@ -70,6 +70,8 @@ public final class Simulation {
   var joins: [Join] = []
   /// The assets that nodes gave up because a liar claimed to have them.
   var trustedLiars: Set<AssetID> = []
+  /// The assets whose bytes only a file had that was replaced.
+  var abandonedAssets: Set<AssetID> = []
   /// The states of control logs that were read plainly, by their heads.
   var plainlyRead: Set<Set<ControlID>> = []
   /// The keys that liars gave away.

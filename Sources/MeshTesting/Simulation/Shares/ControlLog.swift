@@ -94,3 +94,28 @@ extension ControlRecord {
     }
   }
 }
+
+extension ControlLog {
+  /// Returns the records that decide whether an account is a member: those about it and about the participants that
+  /// admitted it, cuts of devices, revoked invites, and the end of the share.
+  func records(concerning account: AccountID) -> [ControlID] {
+    var (accounts, size) = (Set([account]), 0)
+    while accounts.count != size {
+      size = accounts.count
+      for record in all {
+        if case .admission(let claim) = record.act, accounts.contains(claim.account) {
+          if let member = self.account(of: record) { accounts.insert(member) }
+        }
+      }
+    }
+    return all.filter { record in
+      switch record.act {
+      case .participant(let subject, _, _, _): accounts.contains(subject)
+      case .admission(let claim): accounts.contains(claim.account)
+      case .leave: self.account(of: record).map(accounts.contains) ?? false
+      case .cut, .revokeInvite, .stop: true
+      default: self.account(of: record) == account
+      }
+    }.map(\.id)
+  }
+}

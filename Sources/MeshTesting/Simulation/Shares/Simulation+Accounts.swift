@@ -109,8 +109,11 @@ extension Simulation {
 
   /// Returns the state of the zone at the first honest node of its owner.
   func authority(_ zone: KnownZone) throws -> ZoneState? {
-    let owner = try honest.first { try $0.home.account == zone.account && $0.store?.zones().contains(zone.id) == true }
-    return try owner.flatMap { try zoneState($0, zone.id) }
+    try ownersNode(zone).flatMap { try zoneState($0, zone.id) }
+  }
+
+  private func ownersNode(_ zone: KnownZone) throws -> SimulatedNode? {
+    try honest.first { try $0.home.account == zone.account && $0.store?.zones().contains(zone.id) == true }
   }
 
   /// Returns the honest nodes of accounts that are members.
@@ -152,11 +155,12 @@ extension Simulation {
   }
 
   /// Returns whether a node believes that it is a member although the owner has never heard of it. The member that let
-  /// it in was removed at the same time.
+  /// it in was removed or revoked at the same time.
   func isStranded(_ node: SimulatedNode) throws -> Bool {
     let account = accountID(node.home.account)
     return try zones.contains { zone in
       try node.replica?.shareState(zone.id)?.permission(account) != nil && authority(zone)?.permission(account) == nil
+        && !(ownersNode(zone).map { isNamed(account, in: zone, by: $0) } ?? false)
     }
   }
 
@@ -172,7 +176,7 @@ extension Simulation {
 
   /// Returns the reason why the nodes concerned don't agree on a zone, or nil if they agree.
   func disagreement(_ zone: KnownZone) throws -> String? {
-    guard let state = try authority(zone) else { return "its owner is down" }
+    guard let owner = try ownersNode(zone), let state = try authority(zone) else { return "its owner is down" }
     for node in honest {
       guard let store = node.store else { return "n\(node.index) is down" }
       let account = accountID(node.home.account)
@@ -185,7 +189,7 @@ extension Simulation {
           return
             "n\(node.index) reads \(zone.name) as its owner does not: \(own.map { difference($0, state) } ?? "nothing")"
         }
-      } else if state.participants[account] != nil, try store.zones().contains(zone.id) {
+      } else if isNamed(account, in: zone, by: owner), try store.zones().contains(zone.id) {
         guard own?.permission(account) == nil else {
           let why = own.map { difference($0, state) } ?? "nothing"
           return "n\(node.index) thinks it is a member of \(zone.name): \(why)"

@@ -24,13 +24,11 @@ extension Simulation {
     switch message {
     case .controlHeads(let zone, _), .controlRecords(let zone, _):
       guard let known = known(zone), !isCatchingUp(message, known, node, with: other, replica) else { return }
-      if case .controlRecords(_, let records) = message, !mayRead(known, other, replica),
-        wasNamed(other, in: known, by: node)
-      {
-        return lookForNews(records, known, node, other, replica)
-      }
-      guard mayHaveLog(known, other, replica) else {
+      guard mayHaveLog(known, other, node, replica) else {
         return leak(node, other, "\(message.name) of \(known.name), in which it has no part")
+      }
+      if case .controlRecords(_, let records) = message, !mayRead(known, other, replica) {
+        lookForNews(records, known, node, other, replica)
       }
     case .account(let bytes):
       guard let id = accountNamed(in: bytes) else { return }
@@ -64,19 +62,16 @@ extension Simulation {
     return replica.shareState(zone.id)?.permission(accountID(other.home.account)) != nil
   }
 
-  /// Returns whether the zone lists the account as a member or a former member.
-  private func mayHaveLog(_ zone: KnownZone, _ other: SimulatedNode, _ replica: Replica) -> Bool {
-    let isInvited = zone.root != nil && zone.invited.contains(other.home.account)
-    return zone.account == other.home.account
-      || isInvited && replica.shareState(zone.id)?.accounts.contains(accountID(other.home.account)) == true
-  }
-
-  /// Returns whether a record here has let the account in. The zone doesn't list it any more if the one who let it in is
-  /// out, and then it is told that.
-  private func wasNamed(_ other: SimulatedNode, in zone: KnownZone, by node: SimulatedNode) -> Bool {
-    guard zone.root != nil, zone.invited.contains(other.home.account), let store = node.store else { return false }
+  /// Returns whether the zone lists the account as a member or a former member, or has a record without effect that let
+  /// it in.
+  private func mayHaveLog(_ zone: KnownZone, _ other: SimulatedNode, _ node: SimulatedNode, _ replica: Replica) -> Bool
+  {
     let account = accountID(other.home.account)
-    return (try? controlRecords(store, zone.id))?.contains { $0.grants(account) } ?? false
+    guard zone.account != other.home.account else { return true }
+    guard zone.root != nil, zone.invited.contains(other.home.account), let state = replica.shareState(zone.id) else {
+      return false
+    }
+    return state.accounts.contains(account) || isNamed(account, in: zone, by: node)
   }
 
   /// Checks that a former member learns only why it is out: records that concern it, and those that lead to them. A
@@ -105,6 +100,7 @@ extension Simulation {
   }
 
   /// Checks that the receiver learns only of accounts that a zone lists which lists its own, or to which it is invited.
+  /// Members also have the records without effect, and may know the accounts that they name.
   private func lookForStrangers(
     _ people: [AccountID], _ node: SimulatedNode, _ other: SimulatedNode, _ replica: Replica
   ) {
@@ -112,12 +108,25 @@ extension Simulation {
     let strangers = people.filter { account in
       guard account != receiver, account != accountID(node.home.account) else { return false }
       return !zones.contains { zone in
-        guard let state = replica.shareState(zone.id), mayHaveLog(zone, other, replica) else { return false }
-        return state.accounts.contains(account)
+        guard let state = replica.shareState(zone.id), mayHaveLog(zone, other, node, replica) else { return false }
+        let isFormer = state.participants[receiver] != nil && state.permission(receiver) == nil
+        return state.accounts.contains(account) || !isFormer && isNamed(account, in: zone, by: node)
       }
     }
     for stranger in strangers {
       leak(node, other, "of account \(index(of: stranger).map(letter) ?? "?"), with which it has no share")
+    }
+  }
+
+  /// Returns whether a record that a node has of a zone names the account, with or without effect.
+  func isNamed(_ account: AccountID, in zone: KnownZone, by node: SimulatedNode) -> Bool {
+    guard let store = node.store, let records = try? controlRecords(store, zone.id) else { return false }
+    return records.contains { record in
+      switch record.act {
+      case .participant(account, _, _, _): true
+      case .admission(let claim): claim.account == account
+      default: false
+      }
     }
   }
 
@@ -134,74 +143,6 @@ extension Simulation {
     }
     for name in names where !roots.contains(where: { AppSchema.isBelow(name.asciiLowercased, $0) }) {
       leak(node, other, "of the table \(name), which no common share contains")
-    }
-  }
-}
-
-extension ControlLog {
-  /// Returns the records that decide whether an account is a member: those about it and about the participants that
-  /// admitted it, cuts of devices, revoked invites, and the end of the share.
-  fileprivate func records(concerning account: AccountID) -> [ControlID] {
-    var (accounts, size) = (Set([account]), 0)
-    while accounts.count != size {
-      size = accounts.count
-      for record in all {
-        if case .admission(let claim) = record.act, accounts.contains(claim.account) {
-          if let member = self.account(of: record) { accounts.insert(member) }
-        }
-      }
-    }
-    return all.filter { record in
-      switch record.act {
-      case .participant(let subject, _, _, _): accounts.contains(subject)
-      case .admission(let claim): accounts.contains(claim.account)
-      case .leave: self.account(of: record).map(accounts.contains) ?? false
-      case .cut, .revokeInvite, .stop: true
-      default: self.account(of: record) == account
-      }
-    }.map(\.id)
-  }
-}
-
-extension AppSchema {
-  /// Returns whether the records of a table can belong to records of another one, or whether both are the same.
-  fileprivate static func isBelow(_ name: String, _ root: String) -> Bool {
-    if name == root { return true }
-    let parents = (table(name)?.columns ?? []).compactMap { $0.reference?.parent }
-    return parents.contains { $0 != name && isBelow($0, root) }
-  }
-}
-
-extension Message {
-  /// The zone of whose records, keys or BLOBs the message contains some.
-  fileprivate var contents: ZoneID? {
-    switch self {
-    case .changeSets(let zone, _), .keys(let zone, _), .assetChunk(let zone, _, _, _), .line(let zone, _): zone
-    default: nil
-    }
-  }
-
-  /// The zone of which the message tells what is here or missing.
-  fileprivate var progress: ZoneID? {
-    switch self {
-    case .want(let zone, _), .upToDate(let zone, _), .have(let zone, _), .announceOnly(let zone),
-      .digest(let zone, _, _, _), .digestRequest(let zone), .heads(let zone, _), .lineRequest(let zone, _, _),
-      .keyRequest(let zone, _), .assetWant(let zone, _, _), .assetHas(let zone, _, .some), .assetBacklog(let zone, _):
-      zone
-    case .acknowledgement(let acknowledgement): acknowledgement.zone
-    default: nil
-    }
-  }
-
-  /// The content of the message, in words.
-  fileprivate var name: String {
-    switch self {
-    case .changeSets: "change sets"
-    case .keys: "keys"
-    case .assetChunk: "a chunk of a BLOB"
-    case .controlHeads, .controlRecords: "the control log"
-    case .line, .lineRequest, .heads: "the heads of logs"
-    default: "the progress"
     }
   }
 }

@@ -183,7 +183,7 @@ extension Simulation {
         let passed = node.isLiar ? node.liar?.passOn(bytes) : bytes
         if passed != bytes { occurred("liars.wrongChunks") }
         if !node.isLiar, let other = network.wires[wire]?.ends[1 - end].node {
-          lookForLeak(node, wire, to: nodes[other], bytes)
+          LeakCheck(self, node, to: nodes[other])?(bytes, on: wire)
         }
         if let passed { send(node, wire, end, passed) }
       case .close(let link, let reason):

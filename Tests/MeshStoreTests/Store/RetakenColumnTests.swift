@@ -102,4 +102,19 @@ import Testing
     #expect(try a.rows("SELECT n FROM t WHERE id = 'z'") == ["2"])
     #expect(try a.store.conflicts(limit: 9).map(\.loserValue) == [.text(Array("mine".utf8))])
   }
+
+  @Test("what was written while the table was untracked is sent or listed, also if a column is added before the flush")
+  func columnAddedBeforeFlush() throws {
+    let (a, b) = try peers()
+    try a.store.untrack(["t"])
+    try b.run("UPDATE t SET a = 'theirs' WHERE id = 'x'")
+    try b.flush()
+    try a.pull(from: b)
+    try a.run("UPDATE t SET a = 'mine'")
+    try a.store.track(tables: ["t"], now: a.now)
+    try a.run("ALTER TABLE t ADD COLUMN z TEXT")
+    try synchronize([a, b])
+    try expectEqual([a, b], "SELECT id, a FROM t ORDER BY id", ["\"x\"|\"theirs\"", "\"y\"|\"mine\""])
+    #expect(try a.store.conflicts(limit: 9).map(\.loserValue) == [.text(Array("mine".utf8))])
+  }
 }

@@ -199,4 +199,16 @@ extension Simulation {
     }
     return nil
   }
+
+  /// Returns whether a record that a node has of a zone names the account, with or without effect.
+  func isNamed(_ account: AccountID, in zone: KnownZone, by node: SimulatedNode) -> Bool {
+    guard let store = node.store, let records = try? controlRecords(store, zone.id) else { return false }
+    return records.contains { record in
+      switch record.act {
+      case .participant(account, _, _, _): true
+      case .admission(let claim): claim.account == account
+      default: false
+      }
+    }
+  }
 }

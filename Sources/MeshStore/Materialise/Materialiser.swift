@@ -267,7 +267,6 @@ final class Materialiser {
   /// - Parameter most: How often it may have been tried in this run.
   func show(_ ref: RecordRef, overwriting: Bool = false, most: Int = 0) throws {
     guard tries[ref, default: 0] <= most, let record = try records.load(ref), record.isAlive else { return }
-    tries[ref, default: 0] += 1
     // The record's flush shows it.
     if isPartial, !overwriting, try isPending(ref) { return }
     if isPartial, !overwriting, let table = transaction.catalog.table(ref.table),
@@ -275,6 +274,7 @@ final class Materialiser {
     {
       return
     }
+    tries[ref, default: 0] += 1
     if record.isShown, record.extra.isEmpty { try stopWaiting(ref) }
     try place(ref, try records.state(ref, record), replacing: record, changed: [])
   }

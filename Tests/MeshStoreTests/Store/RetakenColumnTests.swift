@@ -117,4 +117,28 @@ import Testing
     try expectEqual([a, b], "SELECT id, a FROM t ORDER BY id", ["\"x\"|\"theirs\"", "\"y\"|\"mine\""])
     #expect(try a.store.conflicts(limit: 9).map(\.loserValue) == [.text(Array("mine".utf8))])
   }
+
+  @Test("what both wrote while their table was untracked is sent or listed", arguments: [false, true], [false, true])
+  func bothUntracked(isAltered: Bool, isNocase: Bool) throws {
+    let schema =
+      isNocase
+      ? "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, a TEXT, c INTEGER) WITHOUT ROWID"
+      : "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a TEXT, c INTEGER)"
+    let (a, b) = (try Peer(1, schema: schema, track: ["t"]), try Peer(2, schema: schema, track: ["t"]))
+    try a.run("INSERT INTO t VALUES ('K', 'old', 1)")
+    try synchronize([a, b])
+    try b.store.untrack(["t"])
+    try b.run("UPDATE t SET a = 'theirs'")
+    try a.store.untrack(["t"])
+    try a.run("UPDATE t SET a = 'mine', c = 2")
+    try b.store.track(tables: ["t"], now: b.now)
+    try b.flush()
+    try a.pull(from: b)
+    try a.run("UPDATE t SET c = 3; UPDATE t SET a = 'mine again'")
+    try a.store.track(tables: ["t"], now: a.now)
+    if isAltered { try a.run("ALTER TABLE t ADD COLUMN z TEXT; ALTER TABLE t ADD COLUMN y TEXT") }
+    try synchronize([a, b])
+    #expect(try a.rows("SELECT id, a, c FROM t") == b.rows("SELECT id, a, c FROM t"))
+    #expect(try a.store.heldRecords(limit: 9).isEmpty)
+  }
 }

@@ -175,6 +175,31 @@ import Testing
     #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
   }
 
+  @Test("a row of a table that was not tracked shows what is merged, also if another zone's rows wait for their flush")
+  func trackedAgainBesideAnotherZone() throws {
+    let (alice, laptop) = (try SharedList.alice(), try SharedList.laptop())
+    for device in [alice, laptop] {
+      try device.run("CREATE TABLE memos (id TEXT PRIMARY KEY NOT NULL, a TEXT, b TEXT)")
+      _ = try device.store.track(tables: ["memos"], now: device.now)
+    }
+    try alice.run("INSERT INTO memos VALUES ('m', 'old', 'old')")
+    try converge([alice, laptop])
+    try alice.store.untrack(["memos"])
+    try laptop.run("UPDATE memos SET a = 'theirs'")
+    try laptop.settle()
+    try alice.pull(Self.home, from: laptop)
+    try alice.run("UPDATE memos SET a = 'mine', b = 'mine'")
+    _ = try alice.store.track(tables: ["memos"], now: alice.now)
+    while case .worked = try alice.store.upkeep(alice.reader, now: alice.now) {}
+    try alice.run("UPDATE lists SET title = 'renamed' WHERE id = 'L'")
+    try alice.settle()
+    #expect(try alice.rows("SELECT * FROM memos") == ["m|theirs|mine"])
+    try converge([alice, laptop])
+    for device in [alice, laptop] { #expect(try device.rows("SELECT * FROM memos") == ["m|theirs|mine"]) }
+    #expect(try alice.held().isEmpty)
+    #expect(try alice.store.conflicts(limit: 9).map(\.loserValue) == [.text(Array("mine".utf8))])
+  }
+
   @Test("SQLite refuses another key for the row that a share was made of, and names the ways out")
   func theRootKeepsItsKey() throws {
     let (alice, bob) = try members()

@@ -269,7 +269,9 @@ public final class Replica: Part {
     switch message {
     case .hello(let hello): try greeting.welcome(link, hello, now: now)
     case .account where isBeforeHello, .controlRecords where isBeforeHello:
-      sessions[link]?.introduction.add(message)
+      guard sessions[link]?.introduction.add(message) == false else { return }
+      sessions.end(
+        link, .protocolViolation, "the messages before a hello are longer than \(Choices.introduction) bytes")
     case .goodbye(let code, let text):
       if code == .notAdmitted { greeting.noteRefusal(link) }
       sessions.peerEnded(link, text)

@@ -50,6 +50,19 @@ import Testing
     #expect(mesh.isOpen(0, try mesh.admit(0, of: mesh.accounts[1], to: 0)))
   }
 
+  @Test("an introduction before a hello that is too long ends the session")
+  func longIntroduction() throws {
+    let mesh = try TestMesh(2)
+    let (link, _) = try mesh.open(0, peer: mesh.nodes[1].keys.sessionKey)
+    let state = mesh.accounts[0].state.encoded
+    var size = 0
+    while size <= Choices.introduction, mesh.goodbye(0, link) == nil {
+      try mesh.give(.account(state), to: 0, link)
+      size += state.count
+    }
+    #expect(mesh.goodbye(0, link) == .protocolViolation && size + 2 * state.count > Choices.introduction)
+  }
+
   @Test("peers that don't identify themselves make room for one another")
   func unnamed() throws {
     let mesh = try TestMesh(2)

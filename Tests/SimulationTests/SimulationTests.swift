@@ -94,7 +94,7 @@ import Testing
   }
 
   /// The plans mix what the tests above keep apart.
-  @Test("mixed meshes keep all promises", arguments: 1...(isFast ? 6 : 40))
+  @Test("mixed meshes keep all promises", arguments: 1...(isFast ? 6 : 32))
   func mixtures(seed: UInt64) throws {
     try run(
       seed: seed, nodes: 3 + Int(seed % 4), steps: 40 + Int(seed % 3) * 20, profile: FaultPlan.mixture(from: seed),

@@ -71,15 +71,17 @@ struct Introduction {
   private(set) var records: [ZoneID: [[UInt8]]] = [:]
   private var left = Choices.introduction
 
-  mutating func add(_ message: Message) {
+  /// Returns false if there is no room for the message.
+  mutating func add(_ message: Message) -> Bool {
     let size = message.encoded.count
-    guard size <= left else { return }
+    guard size <= left else { return false }
     left -= size
     switch message {
     case .account(let state): account = state
     case .controlRecords(let zone, let batch): records[zone] = batch
     default: break
     }
+    return true
   }
 }
 

@@ -89,9 +89,8 @@ struct CaptureTriggers {
 
   /// Returns the triggers of earlier formats that noted the same writes, earliest first. Before format 9, a `move`
   /// refused nothing. Before format 11, it allowed a new key for a root, and deletes were noted without the mark.
-  /// Before format 20, any text could be a key in UTF-16.
   /// Before format 12, an `update` noted no touches. Before format 15, a `move` refused a new key for any row with a root's
-  /// key.
+  /// key. Before format 20, any text could be a key in UTF-16.
   func earlier(_ event: Event) -> [String] {
     switch event {
     case .move:

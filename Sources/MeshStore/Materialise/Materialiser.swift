@@ -125,7 +125,7 @@ final class Materialiser {
       if old?.isShown ?? false { try vacate(ref, table) }
       return try leave(ref, table)
     }
-    if let message = refused[ref] ?? unfit(values.merging(chosen) { $1 }, table, in: writes) {
+    if let message = refused[ref] ?? (table.isUTF16 ? unfit(values.merging(chosen) { $1 }, table, in: writes) : nil) {
       guard chosen.isEmpty else { throw StillRefused(message: message) }
       if try goOnShowing(old, ref, table, record, values, message) { return }
       return try refuse(ref, table, record, values, message, replacing: old)
@@ -222,11 +222,10 @@ final class Materialiser {
       "the key is a \(kind), and the column \(table.keyName) makes a \(made) of it here; \(Self.sameKey)")
   }
 
-  /// Returns why the file can't keep merged values, or nil if it can.
+  /// Returns why a file in UTF-16 can't keep merged values, or nil if it can.
   ///
   /// - Parameter written: The columns to look at, or nil for all.
   private func unfit(_ values: [Int64: Value], _ table: TableForm, in written: Set<Int64>?) -> String? {
-    guard table.isUTF16 else { return nil }
     let column = table.columns.first { column in
       written?.contains(column.id) != false && values[column.id].map { !table.holds($0) } ?? false
     }

@@ -51,6 +51,7 @@ final class Greeting: Part {
       return try shares.welcomeClaimant(link, certificate, proof, now: now)
     }
     try changes.meetIntroduced(link, certificate.account, now: now)
+    sessions[link]?.introduction = Introduction()
     guard let state = try adopt(certificate, now: now) else {
       return sessions.end(
         link, .notAdmitted,
@@ -72,14 +73,15 @@ final class Greeting: Part {
   }
 
   /// Shows a device of a share's owner that has refused this one the records that let this account in. The device that
-  /// wrote them may be gone before it could pass them on.
+  /// wrote them may be gone before it could pass them on. A revoked device is shown nothing.
   func introduce(_ link: LinkID) {
     guard let key = sessions[link]?.info.remoteStatic, strangers.remove(key) != nil else { return }
     var room = Choices.introduction - account.encoded.count
     var batches: [(ZoneID, [[UInt8]])] = []
     for id in zones.ids {
-      guard let zone = zones[id], let owner = zone.state.owner,
-        accounts[owner]?.certificates.values.contains(where: { $0.request.sessionKey == key }) == true,
+      guard let zone = zones[id], let owner = zone.state.owner.flatMap({ accounts[$0] }),
+        let device = owner.certificates.first(where: { $0.value.request.sessionKey == key })?.key,
+        !owner.isRevoked(device),
         let batch = zone.introduction(of: account.id, room: &room)
       else { continue }
       batches.append((id, batch))

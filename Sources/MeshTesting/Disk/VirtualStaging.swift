@@ -10,9 +10,6 @@ final class VirtualStaging: AssetStaging, @unchecked Sendable {
   private var synced: [AssetID: [UInt8]] = [:]
   private var lengths: [AssetID: Int] = [:]
 
-  /// The number of bytes that it holds.
-  var size: Int { files.size }
-
   func losePower() {
     for asset in files.assets() { files.remove(asset) }
     lengths = synced.mapValues(\.count)

@@ -14,7 +14,7 @@ final class ModelDatabase: SimulatedDatabase {
   var disk: VirtualDisk? { nil }
   var refusals: Int { 0 }
   /// Assets are kept permanently.
-  func staged() -> Int { 0 }
+  func needlessAssets() -> [AssetID] { [] }
   var sqlite: Store? { nil }
   var added: Set<String> { [] }
   var columns: [String: Set<String>] { [:] }

@@ -27,7 +27,6 @@ final class SQLiteDatabase: SimulatedDatabase {
   /// True if the app has a trigger that writes without checking who is writing.
   private let hasBadTrigger: Bool
   private let staging = VirtualStaging()
-  func staged() throws -> Int { staging.size - (try store?.overwrittenBytes() ?? 0) }
   private var store: Store?
   var sqlite: Store? { store }
   private var app: DatabaseQueue?
@@ -426,6 +425,16 @@ final class SQLiteDatabase: SimulatedDatabase {
   private static func exists(_ table: String, _ db: Database) throws -> Bool {
     try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?)", arguments: [table])
       ?? false
+  }
+
+  func needlessAssets() throws -> [AssetID] {
+    let needed = try connection().read { db in
+      guard try Self.exists("mesh_kept", db) else { return [] as Set<AssetID> }
+      let names = try Data.fetchAll(
+        db, sql: "SELECT asset FROM mesh_asset_use WHERE shown = 0 UNION SELECT asset FROM mesh_kept")
+      return Set(names.compactMap { AssetID(Array($0)) })
+    }
+    return staging.assets().filter { !needed.contains($0) }
   }
 
   func rescan() throws { try store?.rescan() }

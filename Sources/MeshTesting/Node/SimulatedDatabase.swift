@@ -29,8 +29,9 @@ protocol SimulatedDatabase: AnyObject {
   /// The number of writes that were refused because a share is read-only.
   var refusals: Int { get }
 
-  /// Returns the bytes of assets that are kept outside of their rows, to be written into them.
-  func staged() throws -> Int
+  /// Returns the assets that are kept outside of their rows although no record waits for them and no conflict lists
+  /// them.
+  func needlessAssets() throws -> [AssetID]
 
   /// The store of a running node, or nil for a model.
   var sqlite: Store? { get }

@@ -202,11 +202,6 @@ extension Simulation {
       }
     }
     try checkEdits(oracle, naming)
-    let most = Set(absent.values.map(\.asset)).reduce(0) { $0 + $1.size }
-    let staged = try node.database.staged()
-    if staged > most {
-      violate("n\(node.index) keeps \(staged) bytes of assets, and waits for \(most)")
-    }
   }
 
   /// Checks that no node sends a BLOB that its app never wrote. A value that a row still shows is no edit.

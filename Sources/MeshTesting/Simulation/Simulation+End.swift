@@ -13,7 +13,7 @@ extension Simulation {
       if let damage = try node.database.damage() { violate("n\(node.index)'s file is damaged: \(damage)") }
       for (reason, count) in node.replica?.refusals ?? [:] { counts.refusals[reason, default: 0] += count }
     }
-    try compareRows()
+    try compareRows(oracles)
     try checkTallies(oracles)
     for node in honest.prefix(Self.readLogs) {
       for asset in try node.database.needlessAssets() {
@@ -65,7 +65,7 @@ extension Simulation {
   /// Checks that rows are equal if schemas and zones are equal. It compares columns that both have, and whose assets
   /// both have. A node may know a share that its owner doesn't know, or believe that it is a member of one whose owner
   /// never heard of it. It may then have rows of the share that its other devices refuse.
-  private func compareRows() throws {
+  private func compareRows(_ oracles: [ZoneID: Oracle]) throws {
     for account in accounts.indices {
       let devices = try honest.filter { node in
         guard node.home.account == account else { return false }
@@ -73,8 +73,9 @@ extension Simulation {
       }
       guard let first = devices.first else { continue }
       let contents = try first.database.contents()
+      let own = try ownCells(first, oracles)
       for node in devices.dropFirst() {
-        let lacking = try lackingCells(first).union(lackingCells(node))
+        let lacking = try lackingCells(first).union(lackingCells(node)).union(own)
         let theirs = try node.database.contents()
         let excused = try contents.hanging(on: first.database.shownHereOnly())
           .union(theirs.hanging(on: node.database.shownHereOnly()))

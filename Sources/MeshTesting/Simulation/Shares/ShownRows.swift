@@ -79,10 +79,12 @@ struct ShownRows {
   ///
   /// - Parameters:
   ///   - excused: The records that only this node shows.
+  ///   - own: The cells that have no merged value, and may have one here.
   ///   - lacking: The cells whose merged BLOBs are not here. They show other values.
   ///   - names: Returns the names that a BLOB may have in change sets.
   func differences(
-    _ contents: Contents, besides excused: Set<RecordName>, lacking: Set<Ledger.Cell>, names: (Value) -> Set<Value>
+    _ contents: Contents, besides excused: Set<RecordName>, _ own: Set<Ledger.Cell>, lacking: Set<Ledger.Cell>,
+    names: (Value) -> Set<Value>
   ) -> [String] {
     func shown(_ row: [String: Value]?) -> String {
       row.map { $0.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.shown)" }.joined(separator: " ") } ?? "none"
@@ -91,6 +93,7 @@ struct ShownRows {
       let expected = row(name, as: contents[name])
       let isShown = contents[name]?.allSatisfy { column, value in
         guard let merged = expected?[column] else { return false }
+        if own.contains(Ledger.Cell(record: name, column: column)) { return true }
         guard case .asset = merged else { return merged == value }
         return lacking.contains(Ledger.Cell(record: name, column: column)) || names(value).contains(merged)
       }
@@ -106,9 +109,9 @@ struct ShownRows {
     guard let place = zones.firstIndex(where: { $0.known.id == zone }), let state = zones[place].oracle.states[name]
     else { return [:] }
     guard let table = AppSchema.table(name.table) else { return [.unknownTable: nil, .untracked: nil] }
-    guard zones[place].has(name) else { return [.outsideShare: nil] }
     var reasons: [HeldReason: RecordName?] = [:]
     if let other = places[name], other != place { reasons[.slotTaken] = .some(nil) }
+    guard zones[place].has(name) else { return reasons.merging([.outsideShare: nil]) { first, _ in first } }
     for column in table.columns {
       guard let reference = column.reference, reference.cascades else { continue }
       guard let value = state.cells[column.name]?.value, value != .null else {

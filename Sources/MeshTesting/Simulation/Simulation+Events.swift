@@ -75,6 +75,7 @@ extension Simulation {
       return try crash(node, "dies while it starts", isMachine: true)
     }
     if case ReplicaError.foreignDatabase = error, try putBack(node) {
+      if deadline != nil { try completeSchema(node) }
       return queue.add(.start(node.index), at: time.now + Int64.random(in: 500...3_000, using: &generator))
     }
     guard isFault(node, error) else { return violate("n\(node.index) does not start: \(named("\(error)"))") }

@@ -375,7 +375,9 @@ extension Transaction {
   /// Routes all pending rows inside a transaction. Returns false if there are too many, if some writes were not
   /// permitted, or if rows of the zone have no writer.
   func routeWithin(_ zone: Int64, hasWriter: Bool) throws -> Bool {
-    guard try catalog.zones().isRouted else { return hasWriter }
+    let zones = try catalog.zones()
+    guard zones.isRouted else { return hasWriter }
+    guard zones.privateZone != nil else { return try !hasPending() }
     var router = try Router(self)
     try router.routeSlice()
     return try !pending.hasUnrouted() && !hasForbidden() && (hasWriter || !hasPending(zone))
@@ -417,6 +419,7 @@ extension Store {
     try read { transaction in
       let zones = try transaction.catalog.zones()
       guard zones.isRouted else { return writers.values.first.map(Turn.writer) ?? .nothing }
+      guard zones.privateZone != nil else { return .nothing }
       // An open unit is finished first.
       let open = zones.entries.values.sorted { $0.id < $1.id }.map(\.zone).first { zone in
         (try? transaction.zoneRows.read(zone))?.map { $0.flushPart > 0 } ?? false

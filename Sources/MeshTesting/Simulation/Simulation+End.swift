@@ -8,7 +8,11 @@ extension Simulation {
 
   func checkEnd() throws {
     var oracles: [ZoneID: Oracle] = [:]
-    for zone in zones where try !hasShares || !isAbandoned(zone) { oracles[zone.id] = try checkEnd(zone) }
+    for zone in zones where try !hasShares || !isAbandoned(zone) {
+      let oracle = try checkEnd(zone)
+      oracles[zone.id] = oracle
+      if let oracle { checkScope(zone, oracle) }
+    }
     for node in honest {
       if let damage = try node.database.damage() { violate("n\(node.index)'s file is damaged: \(damage)") }
       for (reason, count) in node.replica?.refusals ?? [:] { counts.refusals[reason, default: 0] += count }

@@ -650,6 +650,19 @@ import Testing
     #expect(Set(shareable) == ["lists", "reminders", "steps", "tags"])
   }
 
+  @Test("rows that no share has wait until the private zone is known")
+  func rowsWaitForThePrivateZone() throws {
+    let phone = try Member(2, [Self.shared])
+    try phone.run("INSERT INTO lists VALUES ('L', 'shared'), ('M', 'mine'); INSERT INTO tags VALUES ('t', 'red')")
+    try phone.settle()
+    #expect(try phone.records(Self.share).isEmpty)
+    #expect(try phone.store.pendingCount() > 0)
+    try phone.stand(Self.mine)
+    try phone.settle()
+    #expect(try phone.records(Self.share) == ["lists L"])
+    #expect(try phone.records(Self.home) == ["lists M", "tags t"])
+  }
+
   @Test func aCutTakesBackWhatWasWrittenAfterItAndKeepsReceipts() throws {
     let (alice, bob) = (try alice(), try bob())
     try alice.stand(Self.shared)

@@ -43,6 +43,16 @@ extension Simulation {
     try checkWrites(node, mine, oracles)
   }
 
+  /// Checks that honest devices wrote only those records to a share that can belong to it.
+  func checkScope(_ zone: KnownZone, _ oracle: Oracle) {
+    let liars = Set(nodes.filter(\.isLiar).map(\.device))
+    let place = ShownRows.Zone(known: zone, oracle: oracle, rank: 0)
+    for (name, state) in oracle.states where state.isAlive && !place.has(name) {
+      guard let author = state.life?.author.device, !liars.contains(author) else { continue }
+      violate("\(name) was written to \(zone.name), to which it does not belong")
+    }
+  }
+
   /// Returns the cells that a migration of the node's app may have filled although its account may only read the share.
   /// Nobody has sent values for them.
   func ownCells(_ node: SimulatedNode, _ oracles: [ZoneID: Oracle]) throws -> Set<Ledger.Cell> {

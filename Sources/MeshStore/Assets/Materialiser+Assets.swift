@@ -58,13 +58,26 @@ extension Materialiser {
   }
 
   /// Reads the values that the row shows in the columns whose asset is missing.
-  func read(_ assets: inout Assets, _ ref: RecordRef, _ table: TableForm, old: StoredRecord?) throws {
+  ///
+  /// - Parameters:
+  ///   - old: The record that names the long BLOBs of the row.
+  ///   - isNew: True if the row did not show the record until now. Then a long BLOB without a name gives way to the
+  ///     column's default. Otherwise it would be taken for an edit later.
+  func read(_ assets: inout Assets, _ ref: RecordRef, _ table: TableForm, old: StoredRecord?, isNew: Bool) throws {
     guard !assets.missing.isEmpty, let row = try records.row(table, ref.key) else { return }
     let named = old.map { records.named(row, $0, table) } ?? row
+    var defaults: [Int64: Value] = [:]
     for column in assets.missing.keys {
-      guard let index = table.indexes[column], !named[index].isUnread, named[index] != .null else { continue }
-      assets.shown[column] = named[index]
+      guard let index = table.indexes[column] else { continue }
+      var value = named[index]
+      if value.isUnread {
+        guard isNew else { continue }
+        value = table.defaultValue(index)
+        defaults[column] = value
+      }
+      if value != .null { assets.shown[column] = value }
     }
+    try update(table, ref.key, defaults, Set(defaults.keys))
   }
 
   /// Copies assets of a row that is rewritten or removed to the staging.

@@ -15,6 +15,8 @@ extension FlushPlanner {
       // A column that was added meanwhile has its default in each row. Nobody wrote that value.
       let isDefault = row[index] == table.defaultValue(index)
       guard stamped.contains(column) else {
+        // The value of an earlier life of the record, which ended while the table was not synchronized.
+        if let shown = old.shown[column], try isSame(entry, index, row[index], shown) { continue }
         if !isDefault, row[index] != .null, index != table.keyColumn || row[index] != entry.ref.key {
           cells.append((index, importTime))
         }
@@ -45,7 +47,13 @@ extension FlushPlanner {
   private mutating func giveUp(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]) throws -> Bool {
     let stamp = old.stamps.life ?? old.stamps.base
     for index in entry.table.columns.indices where row[index] != .null && index != entry.table.keyColumn {
-      if try isSame(entry, index, row[index], old.shown[entry.table.columns[index].id]) { continue }
+      if try isSame(entry, index, row[index], old.shown[entry.table.columns[index].id]) {
+        // The bytes are kept, as those of every row that others delete.
+        if row[index].isUnread, let size = row[index].asset?.size, let found = try content(entry, index, size) {
+          plan.manifests.append(found.manifest)
+        }
+        continue
+      }
       try lose(entry, index, row[index], at: old.hasBase ? time(now) : importTime, to: stamp)
     }
     plan.vacated.append(.init(ref: entry.ref, table: entry.table, old: old))

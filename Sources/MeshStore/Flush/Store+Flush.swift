@@ -314,6 +314,7 @@ private struct Flusher {
     var record = vacated.old
     record.shown = [:]
     try materialiser.records.save(vacated.ref, record, replacing: vacated.old)
+    try materialiser.transaction.keepOverwritten(vacated.old.shown, vacated.ref)
     try materialiser.vacate(vacated.ref, vacated.table)
     try materialiser.leave(vacated.ref, vacated.table)
   }

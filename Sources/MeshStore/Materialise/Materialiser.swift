@@ -143,8 +143,13 @@ final class Materialiser {
     var assets = try assets(ref, table, values, old: before, updates: changed != nil && stays)
     if let column = assets.required { return try lack(column, ref, table, record, values, replacing: old) }
     let folded = try transaction.folded(table, state)
+    let base = old?.hasBase == true ? old : nil
+    // The row still has the values of an earlier life in columns that nobody wrote since.
+    let left = (base?.shown ?? [:]).keys.filter { values[$0] == nil }
+    let reset = left.compactMap { column in table.indexes[column].map { (column, table.defaultValue($0)) } }
     let written = values.filter { !assets.untouched.contains($0.key) && assets.missing[$0.key] == nil }
       .merging(local) { merged, _ in merged }.merging(folded) { $1 }.merging(chosen) { $1 }
+      .merging(reset) { written, _ in written }
     if let before {
       let replaced = before.shown.filter { column, value in
         value.asset != nil && assets.shown[column] != value && written[column] != nil
@@ -162,7 +167,7 @@ final class Materialiser {
           try insert(table, ref.key, written)
         }
       }
-      try read(&assets, ref, table, old: changed == nil ? nil : before)
+      try read(&assets, ref, table, old: changed == nil ? nil : before ?? base, isNew: before == nil)
     } catch let error as DatabaseError where error.refusesRow {
       guard sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
       guard chosen.isEmpty else { throw StillRefused(message: error.reason) }

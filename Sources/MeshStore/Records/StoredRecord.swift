@@ -66,11 +66,8 @@ extension StoredRecord {
   /// Returns the value that its row showed in a column when its table stopped being synchronized.
   func base(_ column: Int64) -> Value? { shown[column] ?? extra[column] }
 
-  /// Stores the row's values that differ from the merged ones. For a deleted record, stores all values except long
-  /// BLOBs, which are only in the row.
-  mutating func noteBase(_ base: [Int64: Value]) {
-    shown = base.filter { isAlive ? extra[$0.key] != $0.value : $0.value.asset == nil }
-  }
+  /// Stores the row's values that differ from the merged ones. For a deleted record, these are all values.
+  mutating func noteBase(_ base: [Int64: Value]) { shown = base.filter { extra[$0.key] != $0.value } }
 
   /// Keeps the values that the row showed when its table stopped being synchronized.
   ///
@@ -94,7 +91,8 @@ extension StoredRecord {
 
   /// The assets that are merged.
   var assetUses: Set<AssetUse> {
-    if extra.isEmpty, shown.isEmpty { return [] }
+    // A deleted record names the BLOBs of a row that is about to go, and doesn't keep them.
+    if !isAlive || extra.isEmpty && shown.isEmpty { return [] }
     var uses: Set<AssetUse> = []
     for (column, value) in extra {
       if let asset = value.asset { uses.insert(use(asset, column, isShown: false)) }

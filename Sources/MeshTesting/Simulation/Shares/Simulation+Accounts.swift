@@ -125,12 +125,12 @@ extension Simulation {
     }
   }
 
-  /// Returns whether no device of the account knows the zone, because the device that joined was revoked before another
-  /// one had met it.
+  /// Returns whether no device of the account knows the zone, because the device that joined was revoked, stopped, or
+  /// got an older home back before another one had met the zone.
   private func isUnmet(_ zone: KnownZone, by account: Int) throws -> Bool {
     try zone.account != account
       && !honest.contains { try $0.home.account == account && $0.store?.zones().contains(zone.id) != false }
-      && nodes.contains { $0.isRevoked && $0.home.account == account }
+      && nodes.contains { ($0.isRevoked || $0.isStopped || $0.hasOtherHistory) && $0.home.account == account }
   }
 
   /// Returns whether, according to the log, the node's account was out at some time: it left or was removed, or the

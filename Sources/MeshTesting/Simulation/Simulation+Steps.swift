@@ -46,6 +46,7 @@ extension Simulation {
   /// Makes the node's app write, and perhaps share a row, while the node has taken in a part of earlier writes.
   func hurry(_ node: SimulatedNode) throws {
     occurred("writers.hasty")
+    hastyLeft -= 1
     try write(node)
     if node.replica != nil, plan.shareCreates > 0, generator.once(in: 4) { try createShare(node) }
   }

@@ -113,7 +113,17 @@ public final class Replica: Part {
       zones[zone]?.limits.set(limits)
       try writers.load(zone)
     }
+    try noteUnknownZones(besides: known)
     try standings.load()
+  }
+
+  /// Tells a person of shares that the home knows and the database doesn't.
+  private func noteUnknownZones(besides known: [ZoneID]) throws {
+    let missing = Set(try context.vault.zones()).subtracting(known.map(\.description)).sorted()
+    guard !known.isEmpty, !missing.isEmpty else { return }
+    context.incidents.notify(
+      "the database is older than this device's part in \(missing.joined(separator: ", ")), and doesn't know it: another "
+        + "of your devices tells it; if there is none, join again with an invite")
   }
 
   /// Creates a new account with its first device and returns the account's state. The caller keeps the account's

@@ -17,6 +17,7 @@ import Testing
       if fails { throw DiskFailure() }
       try base.saveEpochKeys(keys, zone: zone)
     }
+    func zones() -> [String] { base.zones() }
     func highWaterMark(_ zone: ZoneID) throws -> HighWaterMark? { base.highWaterMark(zone) }
     func saveHighWaterMark(_ mark: HighWaterMark, zone: ZoneID) throws { try base.saveHighWaterMark(mark, zone: zone) }
     func isCopy() -> Bool { false }

@@ -16,6 +16,7 @@ import Testing
     func saveEpochKeys(_ keys: [EpochID: EpochKey], zone: ZoneID) throws {
       try base.saveEpochKeys(keys, zone: zone)
     }
+    func zones() -> [String] { base.zones() }
     func highWaterMark(_ zone: ZoneID) throws -> HighWaterMark? { base.highWaterMark(zone) }
     func saveHighWaterMark(_ mark: HighWaterMark, zone: ZoneID) throws {
       if fails { throw DiskFailure() }

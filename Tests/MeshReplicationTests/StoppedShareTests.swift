@@ -34,6 +34,22 @@ import Testing
     #expect(mesh.nodes[1].store.receipts(zone).count == receipts.count)
   }
 
+  @Test func `a database from before a share was joined is told from one whose share was left`() throws {
+    let mesh = try TestMesh([1, 1])
+    let zone = try mesh.share()
+    let before = mesh.nodes[1].store.copy()
+    try mesh.join(1, mesh.invite(zone), at: 0)
+    try mesh.meet(1, 0)
+    try mesh.restart(1, store: before)
+    #expect(mesh.nodes[1].replica.notices.filter { $0.contains("join again") && $0.contains("\(zone)") }.count == 1)
+    try mesh.join(1, mesh.invite(zone), at: 0)
+    try mesh.meet(1, 0)
+    try mesh.nodes[1].replica.shares.leave(zone, now: mesh.now)
+    try mesh.pump()
+    try mesh.restart(1)
+    #expect(!mesh.nodes[1].replica.notices.contains { $0.contains("join again") })
+  }
+
   @Test func `a copy that is kept has what was not sent as well`() throws {
     let mesh = try TestMesh([1, 1])
     let zone = try mesh.share()

@@ -5,6 +5,8 @@ public protocol Vault: AnyObject {
   func epochKeys(_ zone: ZoneID) throws -> [EpochID: EpochKey]
   /// Adds keys, all in one durable write. The keys that are there stay.
   func saveEpochKeys(_ keys: [EpochID: EpochKey], zone: ZoneID) throws
+  /// Returns the displayed ids of the zones of which it has keys.
+  func zones() throws -> [String]
   /// Returns the last change set that this device signed in a zone.
   func highWaterMark(_ zone: ZoneID) throws -> HighWaterMark?
   /// Saves the last change set that this device signed in a zone. The number is 0 if the instance has signed nothing

@@ -33,6 +33,8 @@ final class HomeVault: Vault {
     }
   }
 
+  func zones() throws -> [String] { try home.zones() }
+
   func highWaterMark(_ zone: ZoneID) throws -> HighWaterMark? { try marks()[zone] }
 
   /// Returns whether this device has signed something, in whatever file.

@@ -40,6 +40,8 @@ public final class MemoryVault: Vault {
     try change { $0.keys[zone, default: [:]].merge(keys) { old, _ in old } }
   }
 
+  public func zones() -> [String] { contents.keys.keys.map(\.description) }
+
   public func highWaterMark(_ zone: ZoneID) -> HighWaterMark? { contents.marks[zone] }
 
   public func saveHighWaterMark(_ mark: HighWaterMark, zone: ZoneID) throws {

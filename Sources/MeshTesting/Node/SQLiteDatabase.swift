@@ -122,14 +122,20 @@ final class SQLiteDatabase: SimulatedDatabase {
     configuration.foreignKeysEnabled = foreignKeys
     let opened = try DatabaseQueue(path: "file:\(Self.path)?vfs=\(vfs)", configuration: configuration)
     (app, appVersion) = (opened, nil)
-    // If creating them was interrupted, some tables may exist.
-    try opened.write { db in
-      for table in tables where try !db.tableExists(table.name) && !db.tableExists(AppSchema.away(table)) {
-        try db.execute(sql: spelling.sql(table))
+    do {
+      // If creating them was interrupted, some tables may exist.
+      try opened.write { db in
+        for table in tables where try !db.tableExists(table.name) && !db.tableExists(AppSchema.away(table)) {
+          try db.execute(sql: spelling.sql(table))
+        }
+        if hasBadTrigger { try db.execute(sql: Self.badTrigger) }
       }
-      if hasBadTrigger { try db.execute(sql: Self.badTrigger) }
+      try lookAtColumns()
+    } catch {
+      // The file may be another one by the time its columns can be read.
+      app = nil
+      throw error
     }
-    try lookAtColumns()
     return opened
   }
 

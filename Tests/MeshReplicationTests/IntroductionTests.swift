@@ -44,6 +44,26 @@ import Testing
     try mesh.meet(2, 0)
   }
 
+  @Test(
+    "an account that is let in during a session shows the owner's other devices who let it in",
+    arguments: [false, true])
+  func introducedDuringASession(isRevoked: Bool) throws {
+    let mesh = try TestMesh([2, 1])
+    try mesh.connect(0, 1)
+    let zone = try mesh.share()
+    try joinAnotherShare(mesh)
+    try mesh.connect(2, 0)
+    mesh.part(0, 1)
+    if isRevoked { try mesh.nodes[0].replica.administration.revoke(mesh.nodes[1].device, now: mesh.now) }
+    #expect(try mesh.join(2, mesh.invite(zone, by: 1), at: 1) == .done)
+    try mesh.pump()
+    #expect(mesh.permission(0, zone, of: 1) == (isRevoked ? nil : .readWrite))
+    #expect(mesh.permission(2, zone, of: 1) == mesh.permission(0, zone, of: 1))
+    let reason = mesh.nodes[2].replica.reasonOutside(zone)
+    #expect(reason?.contains("ask the owner for a new invite") == (isRevoked ? true : nil))
+    if !isRevoked { try mesh.expectEqual([0, 2], zone) }
+  }
+
   @Test("an account that introduces itself with records whose parents are lacking is told nothing of the share")
   func introducedWithoutParents() throws {
     let mesh = try TestMesh([2, 1])

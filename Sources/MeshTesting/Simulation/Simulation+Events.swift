@@ -170,7 +170,7 @@ extension Simulation {
     if hasFailed { return queueWork(node, after: Int64.random(in: 100...2_000, using: &generator)) }
     guard hasMore else { return }
     try guarded(node) { try look(node) }
-    if stepsLeft > 0, node.replica === replica, generator.once(in: plan.hasty) { try hurry(node) }
+    if stepsLeft > 0, hastyLeft > 0, node.replica === replica, generator.once(in: plan.hasty) { try hurry(node) }
     if node.replica === replica { queueWork(node) }
   }
 

@@ -60,6 +60,8 @@ public final class Simulation {
   let branches = BranchCounts()
   let written = WrittenValues()
   var stepsLeft: Int
+  /// The number of hasty writes that may still be made in this step.
+  var hastyLeft = 0
   /// Set when the steps are over.
   var deadline: Int64?
   var violation: String?

@@ -12,13 +12,7 @@ import Testing
     try mesh.connect(0, 1)
     let zone = try mesh.share()
     if isKnown {
-      let other = RecordName(table: "list", key: .text("other"))
-      mesh.nodes[0].store.write(other, ["title": .text("other")])
-      mesh.nodes[0].replica.databaseChanged()
-      try mesh.pump()
-      let share = try mesh.nodes[0].replica.shares.create(of: other, title: "other", now: mesh.now)
-      #expect(try mesh.join(2, mesh.invite(share), at: 0) == .done)
-      try mesh.meet(2, 0)
+      try joinAnotherShare(mesh)
     }
     mesh.part(0, 1)
     #expect(try mesh.join(2, mesh.invite(zone, by: 1), at: 1) == .done)
@@ -37,6 +31,59 @@ import Testing
     #expect(mesh.nodes[2].store.receipts(zone).map(\.record.key) == (isRevoked ? [.text("a")] : []))
     #expect(mesh.title(0, "a") == (isRevoked ? nil : .text("mine")))
     if !isRevoked { try mesh.expectEqual([0, 2], zone) }
+  }
+
+  /// Makes the second account known to the owner's first device.
+  private func joinAnotherShare(_ mesh: TestMesh) throws {
+    let other = RecordName(table: "list", key: .text("other"))
+    mesh.nodes[0].store.write(other, ["title": .text("other")])
+    mesh.nodes[0].replica.databaseChanged()
+    try mesh.pump()
+    let share = try mesh.nodes[0].replica.shares.create(of: other, title: "other", now: mesh.now)
+    #expect(try mesh.join(2, mesh.invite(share), at: 0) == .done)
+    try mesh.meet(2, 0)
+  }
+
+  @Test(
+    "an account that is let in during a session shows the owner's other devices who let it in",
+    arguments: [false, true])
+  func introducedDuringASession(isRevoked: Bool) throws {
+    let mesh = try TestMesh([2, 1])
+    try mesh.connect(0, 1)
+    let zone = try mesh.share()
+    try joinAnotherShare(mesh)
+    try mesh.connect(2, 0)
+    mesh.part(0, 1)
+    if isRevoked { try mesh.nodes[0].replica.administration.revoke(mesh.nodes[1].device, now: mesh.now) }
+    #expect(try mesh.join(2, mesh.invite(zone, by: 1), at: 1) == .done)
+    try mesh.pump()
+    #expect(mesh.permission(0, zone, of: 1) == (isRevoked ? nil : .readWrite))
+    #expect(mesh.permission(2, zone, of: 1) == mesh.permission(0, zone, of: 1))
+    let reason = mesh.nodes[2].replica.reasonOutside(zone)
+    #expect(reason?.contains("ask the owner for a new invite") == (isRevoked ? true : nil))
+    if !isRevoked { try mesh.expectEqual([0, 2], zone) }
+  }
+
+  @Test("an account that introduces itself with records whose parents are lacking is told nothing of the share")
+  func introducedWithoutParents() throws {
+    let mesh = try TestMesh([2, 1])
+    try mesh.connect(0, 1)
+    let zone = try mesh.share()
+    try joinAnotherShare(mesh)
+    mesh.part(0, 1)
+    #expect(try mesh.join(2, mesh.invite(zone, by: 1), at: 1) == .done)
+    let records = mesh.nodes[2].store.controlRecords(zone)
+    let grant = try #require(
+      try records.lastIndex {
+        if case .participant = try ControlRecord($0, mesh.cryptography).act { true } else { false }
+      })
+    let link = try mesh.admit(0, of: mesh.accounts[1], to: 0)
+    try mesh.give(.controlRecords(zone, [records[grant]]), to: 0, link)
+    let told = (mesh.nodes[0].sent[link] ?? []).filter { if case .controlHeads(zone, _) = $0 { true } else { false } }
+    #expect(told.isEmpty)
+    #expect(mesh.permission(0, zone, of: 1) == nil)
+    try mesh.give(.controlRecords(zone, Array(records[...grant])), to: 0, link)
+    #expect(mesh.permission(0, zone, of: 1) == .readWrite)
   }
 
   @Test("records before a hello that let in another account, or come from no device of the owner, are not kept")

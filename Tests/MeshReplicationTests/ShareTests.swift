@@ -773,6 +773,20 @@ import Testing
   }
 
   @Test func `a joiner gives up a node that says something before its hello`() throws {
+    var joining = try joiningShare()
+    let outputs = joining.receive(.ping(1))
+    #expect(outputs.contains { if case .refused = $0 { true } else { false } })
+  }
+
+  @Test("a joiner tries again after a goodbye that says so", arguments: [Message.Goodbye.stalled, .elsewhere])
+  func joinsAgain(code: Message.Goodbye) throws {
+    var joining = try joiningShare()
+    let outputs = joining.receive(.goodbye(code, text: "no hello in time"))
+    #expect(outputs.contains { if case .wait("no hello in time") = $0 { true } else { false } })
+  }
+
+  /// Returns a joining device that has said its hello.
+  private func joiningShare() throws -> ShareJoining {
     let mesh = try TestMesh([1, 1])
     let link = try mesh.invite(try mesh.share())
     let node = mesh.nodes[1]
@@ -781,8 +795,7 @@ import Testing
       info: mesh.info(.dialler, peer: mesh.nodes[0].keys.sessionKey, hash: [UInt8](repeating: 1, count: 64)),
       claims: true, secrets: node.keys, cryptography: mesh.cryptography)
     _ = joining.start()
-    let outputs = joining.receive(.ping(1))
-    #expect(outputs.contains { if case .refused = $0 { true } else { false } })
+    return joining
   }
 
   @Test("an account that a device admitted which is revoked meanwhile hears that it is no member, and why")

@@ -153,8 +153,12 @@ struct ControlIntake: Part {
   private func answer(_ verdict: Verdict, _ id: ZoneID, _ link: LinkID, now: Moment) {
     switch verdict {
     case .sound: break
-    // A peer that is not admitted is told nothing.
-    case .lacksParents: if sessions[link]?.conversation.isOpen == true { logs.tellHeads(link, id, now: now) }
+    // An account that only introduces itself is told nothing: it may be a stranger to the zone.
+    case .lacksParents:
+      guard let session = sessions[link], session.conversation.isOpen, let peer = session.peer,
+        maySend(peer.account, id)
+      else { return }
+      logs.tellHeads(link, id, now: now)
     case .violation(let text): sessions.end(link, .protocolViolation, text)
     }
   }

@@ -11,7 +11,8 @@ public struct ShareJoining: Sendable {
     case offered(Offer)
     /// This account is a member. `Replica.adopt` adds the share.
     case done(JoinedShare)
-    /// Only another device can admit the account: try again when it is connected.
+    /// Try again. Only another device can admit the account, or the device had no time or no room for this session. It
+    /// may have admitted the account all the same.
     case wait(String)
     case refused(String)
   }
@@ -89,7 +90,7 @@ public struct ShareJoining: Sendable {
       return joined.learn(records, cryptography) ? [] : [.refused("\(faulty): a record of the share does not hold")]
     case .controlHeads(link.zone, let heads):
       return joined.learnAccounts(cryptography) ? look(heads) : [.refused(faultyState)]
-    case .goodbye(.elsewhere, let text):
+    case .goodbye(.elsewhere, let text), .goodbye(.stalled, let text):
       return [.wait(printable(text))]
     case .goodbye(_, let text):
       return [.refused(printable(text))]

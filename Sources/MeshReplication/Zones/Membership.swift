@@ -55,9 +55,17 @@ struct Membership: Part {
     var room = Choices.introduction
     for id in zones.ids where zones[id]?.state.owner == owner {
       let tag = zoneTag(id, sender: info.role.other, handshakeHash: info.handshakeHash, cryptography)
-      guard !tags.contains(tag), let batch = zones[id]?.introduction(of: account.id, room: &room) else { continue }
-      sessions.send(link, .controlRecords(id, batch))
+      if !tags.contains(tag) { introduce(link, id, room: &room) }
     }
+  }
+
+  /// Shows a device of a share's owner who let this account in, once in a session.
+  private func introduce(_ link: LinkID, _ id: ZoneID, room: inout Int) {
+    guard let zone = zones[id], let grant = zone.state.participants[account.id]?.grant,
+      sessions[link]?.membership.introduce(grant) == true,
+      let batch = zone.introduction(of: account.id, room: &room)
+    else { return }
+    sessions.send(link, .controlRecords(id, batch))
   }
 
   func share(_ zone: ZoneID, _ link: LinkID, now: Moment) throws {
@@ -88,6 +96,9 @@ struct Membership: Part {
       if peer.account == account.id {
         try logs.give(link, id, beyond: [], now: now)
       } else {
+        // The device that let this account in may be gone before it could tell the owner's other devices.
+        var room = Choices.introduction
+        if peer.account == zones[id]?.state.owner { introduce(link, id, room: &room) }
         sessions.send(link, .controlHeads(id, zones[id]?.state.heads ?? []))
       }
       try share(id, link, now: now)
@@ -151,15 +162,20 @@ struct Membership: Part {
   }
 }
 
-/// The zones that a peer was told about as a former member.
+/// The zones that a peer was told about as a former member, and those in which this account introduced itself to it.
 struct MembershipProgress {
   /// Zones that the peer is removed from, and whose logs it was sent for that reason.
   private var told: Set<ZoneID> = []
+  /// The records that let this account into shares, and that the peer was shown.
+  private var introduced: Set<ControlID> = []
   /// The steady time since which a peer of another account has shown no common zone.
   private var outsideSince: Int64?
 
   /// Returns true if the peer was not told before.
   mutating func tell(_ zone: ZoneID) -> Bool { told.insert(zone).inserted }
+
+  /// Returns true if the peer was not shown before who let this account in.
+  mutating func introduce(_ grant: ControlID) -> Bool { introduced.insert(grant).inserted }
 
   /// Notes whether the peer has no common zone, and returns the milliseconds for which it has had none.
   mutating func noteOutside(_ isOutside: Bool, now: Moment) -> Int64? {

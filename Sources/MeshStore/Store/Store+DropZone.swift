@@ -21,7 +21,7 @@ extension Store {
       let keepingCopy = try keepingCopy || transaction.zoneRows.keepsCopy(zone)
       try transaction.dropPending(row.id, keepingCopy: keepingCopy)
       return try transaction.applying { try transaction.dropRecords(&row, keepingCopy: keepingCopy, refused, now: now) }
-        || transaction.dropLog(&row)
+        || transaction.dropLog(&row, now: now)
     }
   }
 }
@@ -73,11 +73,19 @@ extension Transaction {
     try noteReceipt(ref, row.filter { local[$0.key] != nil }, zone: materialiser.records.zone.id, .cut, now: now)
   }
 
+  /// Keeps the values that were local until a merge overwrote them. They were never sent, so nobody else lists them.
+  private func receiptsForLostLocal(_ zone: Int64, now: Int64) throws {
+    for lost in try conflicts.localValues(of: zone) {
+      try noteReceipt(lost.ref, [lost.column: lost.value], zone: zone, .cut, now: now)
+    }
+  }
+
   /// Removes a slice of the change log, and then the remaining data. The control log stays. Returns false when all is
   /// removed.
-  fileprivate func dropLog(_ row: inout ZoneRow) throws -> Bool {
+  fileprivate func dropLog(_ row: inout ZoneRow, now: Int64) throws -> Bool {
     if try log.removeSlice(of: row.id) { return true }
     try names.removeNamed(in: row.id)
+    try receiptsForLostLocal(row.id, now: now)
     try conflicts.removeAll(of: row.id)
     try held.removeAll(of: row.id)
     try work.removeAll(of: row.id)

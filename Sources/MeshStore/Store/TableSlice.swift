@@ -163,12 +163,15 @@ extension TableSlice {
     let before: Set<Int64>
     let zones: [ZoneRecords]
     let merged: LoggedValues?
+    /// The columns that programs wrote since the last flush. Nil if the columns have not changed.
+    private let noted: NotedColumns?
 
     init(_ transaction: Transaction, _ table: TableForm, before: [Int64], _ merged: LoggedValues?) throws {
       self.transaction = transaction
       self.table = table
       self.merged = merged
       self.before = Set(before)
+      noted = before.isEmpty ? nil : try NotedColumns(transaction, table)
       layout = try TrackedTable.read(transaction.db, id: table.id)?.layout ?? 0
       zones = try transaction.zoneRows.all().compactMap(transaction.zoneRows.read).map {
         ZoneRecords(transaction, zone: $0)
@@ -189,8 +192,9 @@ extension TableSlice {
       // values already win over them.
       let isNew = { (index: Int) in !before.isEmpty && !before.contains(table.columns[index].id) }
       let renamed = table.columns.indices.filter { isNew($0) && origin($0, record) != nil }
+      // A column that was only taken for a new one may have been written, even its default.
       let filled = try changed.filter {
-        try isNew($0) && !renamed.contains($0) && !isOutdated($0, row, record, key)
+        try isNew($0) && !renamed.contains($0) && !isNoted($0, ref.key) && !isOutdated($0, row, record, key)
       }
       let edited = try changed.filter { !isNew($0) } + renamed.filter { try isEdited($0, row, record, key) }
       let notes =
@@ -202,6 +206,12 @@ extension TableSlice {
         return [Note(key: key, op: PendingSlice.Op.update, layout: layout)]
       }
       return notes
+    }
+
+    /// Returns whether a trigger noted that a program wrote the column.
+    private func isNoted(_ index: Int, _ key: Value) -> Bool {
+      guard case .columns(let columns)? = noted?[key] else { return false }
+      return columns.contains(table.columns[index].id)
     }
 
     /// Returns whether a new column has the value that another column, now gone, showed while a newer BLOB was

@@ -85,6 +85,14 @@ struct ConflictTable {
     }
   }
 
+  /// Returns the lost values that only a row had (see `Materialiser.local`), oldest first.
+  func localValues(of zone: Int64) throws -> [(ref: RecordRef, column: Int64, value: Value)] {
+    try sql.all(
+      "SELECT tbl, key, col, value FROM mesh_conflict WHERE zone = ? AND was_local AND loser_time = 0 ORDER BY id",
+      [.integer(zone)]
+    ) { ($0.ref(0), $0.integer(2), try ExtraValues.decodeValue($0.bytes(3))) }
+  }
+
   /// Returns the records of which parts of columns lost.
   func recordsWithLostParts() throws -> Set<RecordRef> {
     Set(

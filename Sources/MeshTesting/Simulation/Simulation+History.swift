@@ -168,7 +168,9 @@ extension Simulation {
     let keeper = keeper(of: node)
     noteRevoked(keeper)
     guard privateZone(of: node) != nil, keeper.replica != nil, node.home.place > 0, !node.isRevoked, !node.isLiar,
-      nodes.filter(\.isRevoked).count < nodes.count / 3, keeper.replica?.account.certificates[node.device] != nil
+      nodes.filter(\.isRevoked).count < nodes.count / 3, keeper.replica?.account.certificates[node.device] != nil,
+      // A copy of the keeper's home is the same device, and no machine revokes itself.
+      node.device != keeper.device
     else { return }
     try entrustRevoked(node)
     say(keeper.index, "revokes n\(node.index)")

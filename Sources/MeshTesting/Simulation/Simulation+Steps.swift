@@ -2,9 +2,13 @@ import MeshCore
 
 /// Writes and faults until the steps are over, followed by the healing of all faults.
 extension Simulation {
+  /// The number of hasty writes in one step. Each makes work for all nodes, between whose pieces others may follow.
+  private static let hastyWrites = 12
+
   func step() throws {
     guard stepsLeft > 0 else { return try settle() }
     stepsLeft -= 1
+    hastyLeft = Self.hastyWrites
     let node = nodes[Int.random(in: 0..<nodes.count, using: &generator)]
     // Every step makes one draw for each kind, so that changing one chance affects no other.
     var due: [(Simulation) -> (SimulatedNode) throws -> Void] = []
@@ -45,8 +49,8 @@ extension Simulation {
 
   /// Makes the node's app write, and perhaps share a row, while the node has taken in a part of earlier writes.
   func hurry(_ node: SimulatedNode) throws {
-    occurred("writers.hasty")
     hastyLeft -= 1
+    occurred("writers.hasty")
     try write(node)
     if node.replica != nil, plan.shareCreates > 0, generator.once(in: 4) { try createShare(node) }
   }

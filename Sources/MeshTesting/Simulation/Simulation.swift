@@ -60,8 +60,8 @@ public final class Simulation {
   let branches = BranchCounts()
   let written = WrittenValues()
   var stepsLeft: Int
-  /// How many more times apps write between two pieces of work. Each such write makes more work, without an end.
-  var hastyLeft: Int
+  /// The number of hasty writes that may still be made in this step.
+  var hastyLeft = 0
   /// Set when the steps are over.
   var deadline: Int64?
   var violation: String?
@@ -102,7 +102,7 @@ public final class Simulation {
     let plan = plan.withoutIdleKeys(storage)
     self.plan = plan
     self.storage = storage
-    (stepsLeft, hastyLeft) = (steps, 8 * steps)
+    stepsLeft = steps
     generator = SplitMix64(seed: seed, stream: 2)
     let homes = Self.homes(of: count, plan)
     network = SimulatedNetwork(

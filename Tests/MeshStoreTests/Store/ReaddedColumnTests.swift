@@ -128,6 +128,21 @@ import Testing
     try expectNoConflicts([a, b])
   }
 
+  @Test("if every row was edited before a look at another schema, a value that was set to the default stays")
+  func setToDefaultBesideAnotherSchema() throws {
+    let (a, b) = (try Peer(1, schema: Self.schema, track: ["t"]), try Peer(2, schema: Self.schema, track: ["t"]))
+    try a.run("INSERT INTO t VALUES ('1', 'a1', 'b1'), ('2', 'a2', NULL)")
+    try synchronize([a, b])
+    try a.run(
+      """
+      CREATE TABLE one (id INTEGER); CREATE TABLE two (id INTEGER);
+      UPDATE t SET b = NULL WHERE id = '1'; UPDATE t SET a = 'edited' WHERE id = '2'
+      """)
+    try synchronize([a, b])
+    try expectEqual([a, b], "SELECT id, a, b FROM t ORDER BY id", ["\"1\"|\"a1\"|NULL", "\"2\"|\"edited\"|NULL"])
+    try expectNoConflicts([a, b])
+  }
+
   @Test("a column that was set to its default, and a change of the table's text in the same look, are what they are")
   func setToDefault() throws {
     let (a, b) = (try Peer(1, schema: Self.schema, track: ["t"]), try Peer(2, schema: Self.schema, track: ["t"]))

@@ -167,6 +167,22 @@ import Testing
     #expect(receipts.first { $0.record.key == .text("r1") }?.values == ["rank": .text("mine")])
   }
 
+  @Test("a read-only participant's own values that the owner overwrote are in receipts once the share has left")
+  func overwrittenAndDropped() throws {
+    let alice = try SharedList.alice()
+    let bob = try bob(of: alice)
+    try ownColumns(bob, alice)
+    try alice.run("ALTER TABLE reminders ADD COLUMN rank TEXT")
+    try alice.settle()
+    try alice.run("UPDATE reminders SET rank = 'alice' WHERE id = 'r1'")
+    try converge([alice, bob])
+    #expect(try lost(bob) == [[.text("r1"), .text("rank"), .text("mine")]])
+    try bob.drop(SharedList.share)
+    #expect(try lost(bob).isEmpty)
+    let receipts = try bob.store.receipts(SharedList.share)
+    #expect(receipts.filter { $0.record.key == .text("r1") }.map(\.values) == [["rank": .text("mine")]])
+  }
+
   @Test("a read-only participant's own values are listed when a cutoff reverts the row's birth")
   func birthReverted() throws {
     let alice = try SharedList.alice()

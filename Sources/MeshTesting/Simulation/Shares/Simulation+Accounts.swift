@@ -154,16 +154,6 @@ extension Simulation {
     try !honest.contains { try $0.home.account == zone.account && $0.store?.zones().contains(zone.id) != false }
   }
 
-  /// Returns whether a node believes that it is a member although the owner has never heard of it. The member that let
-  /// it in was removed or revoked at the same time.
-  func isStranded(_ node: SimulatedNode) throws -> Bool {
-    let account = accountID(node.home.account)
-    return try zones.contains { zone in
-      try node.replica?.shareState(zone.id)?.permission(account) != nil && authority(zone)?.permission(account) == nil
-        && !(ownersNode(zone).map { isNamed(account, in: zone, by: $0) } ?? false)
-    }
-  }
-
   private func difference(_ own: ZoneState, _ state: ZoneState) -> String {
     let parts: [(String, Bool)] = [
       ("heads", own.heads == state.heads), ("participants", own.participants == state.participants),
@@ -176,7 +166,7 @@ extension Simulation {
 
   /// Returns the reason why the nodes concerned don't agree on a zone, or nil if they agree.
   func disagreement(_ zone: KnownZone) throws -> String? {
-    guard let owner = try ownersNode(zone), let state = try authority(zone) else { return "its owner is down" }
+    guard let state = try authority(zone) else { return "its owner is down" }
     for node in honest {
       guard let store = node.store else { return "n\(node.index) is down" }
       let account = accountID(node.home.account)
@@ -189,7 +179,7 @@ extension Simulation {
           return
             "n\(node.index) reads \(zone.name) as its owner does not: \(own.map { difference($0, state) } ?? "nothing")"
         }
-      } else if isNamed(account, in: zone, by: owner), try store.zones().contains(zone.id) {
+      } else if try store.zones().contains(zone.id) {
         guard own?.permission(account) == nil else {
           let why = own.map { difference($0, state) } ?? "nothing"
           return "n\(node.index) thinks it is a member of \(zone.name): \(why)"

@@ -39,7 +39,8 @@ extension Simulation {
     let join = joins[index]
     guard !join.isOver else { return }
     let node = nodes[join.node]
-    guard !node.isRevoked, !(deadline != nil && join.attempts > Self.lastAttempts) else {
+    let isIssuerGone = join.mustMeetIssuer && nodes[join.issuer].isStopped
+    guard !node.isRevoked, !isIssuerGone, !(deadline != nil && join.attempts > Self.lastAttempts) else {
       return end(index, .givenUp, "gives up joining \(shareName(join.link.zone))")
     }
     queue.add(.join(index), at: time.now + Int64.random(in: 800...2_500, using: &generator))

@@ -20,7 +20,6 @@ extension Simulation {
 
   /// Checks the rows that a node shows, and its app's writes.
   func checkShares(_ node: SimulatedNode, _ oracles: [ZoneID: Oracle], _ contents: Contents) throws {
-    guard try !isStranded(node) else { return }
     var mine: [ShownRows.Zone] = []
     for zone in zones {
       guard let oracle = oracles[zone.id], try members(zone).contains(where: { $0 === node }) else { continue }

@@ -790,7 +790,7 @@ import Testing
     let mesh = try TestMesh([1, 1])
     let link = try mesh.invite(try mesh.share())
     let node = mesh.nodes[1]
-    var joining = ShareJoining(
+    let joining = ShareJoining(
       link: link, account: node.replica.account, device: node.device,
       info: mesh.info(.dialler, peer: mesh.nodes[0].keys.sessionKey, hash: [UInt8](repeating: 1, count: 64)),
       claims: true, secrets: node.keys, cryptography: mesh.cryptography)

@@ -1,3 +1,18 @@
+/// A request whose answer may take until a timeout.
+package protocol TimedRequest: ControlRequest {
+  var timeout: Duration { get }
+  /// The request with another timeout.
+  func lasting(_ timeout: Duration) -> Self
+}
+
+extension VerifyRequest: TimedRequest {
+  package func lasting(_ timeout: Duration) -> Self { Self(timeout: timeout) }
+}
+
+extension WaitRequest: TimedRequest {
+  package func lasting(_ timeout: Duration) -> Self { Self(timeout: timeout, here: here) }
+}
+
 /// Waits until every connected device has what this node has, then compares digests. `mesh verify`.
 ///
 /// The node refuses with ``ExitStatus/noMember`` if no other device is connected, and none connects in time.

@@ -28,13 +28,13 @@ final class NodeDatabase {
 
   init(
     home: Home, keys: NodeKeys, account: AccountState, settings: Settings, app: NodeApp?, time: SystemTime,
-    logger: Logger
+    lockPatience: Double?, logger: Logger
   ) throws {
     (self.home, self.keys, self.settings, self.app) = (home, keys, settings, app)
     (self.time, self.logger) = (time, logger)
     current = try OpenDatabase(
       settings.configuration.database, home: home, keys: keys, account: account,
-      prepareConnection: app?.prepareConnection)
+      prepareConnection: app?.prepareConnection, lockPatience: lockPatience)
     try applySettings()
   }
 

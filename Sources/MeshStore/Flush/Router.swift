@@ -63,9 +63,8 @@ struct Router {
   mutating func routeSlice() throws {
     var routed: [(entry: Entry, route: Route)] = []
     for entry in try entries() { routed.append((entry, try route(entry))) }
-    let placed = try placed(routed)
     for (entry, route) in routed {
-      try place(placed[entry.ref] ?? [], entry, again: route)
+      try placeAgain(entry, route)
       try carry(out: route, entry)
     }
     for case .leave(let zone) in routed.map(\.route) { try giveUp(zone) }
@@ -264,31 +263,12 @@ struct Router {
 
   // MARK: Rows that found a zone before, and wait there
 
-  /// Returns the placed rows of the records in a slice, unless all are in the slice's only zone. They matter if a record
-  /// is moving, or if no zone has it yet.
-  private func placed(_ routed: [(entry: Entry, route: Route)]) throws -> [RecordRef: [PendingTable.Routed]] {
-    let moves = Set(routed.compactMap { if case .move(_, let to) = $0.route { to } else { nil } }).sorted()
-    let hasBirths = routed.contains { if case .birth = $0.route { true } else { false } }
-    guard try !moves.isEmpty || hasBirths || transaction.pending.hasArrivals() else { return [:] }
-    // A share may be large, but the records that move with it are already routed to it.
-    let targets = Set(routed.compactMap(\.route.target))
-    let only = targets.count == 1 ? targets.first : nil
-    let refs = Set(routed.map(\.entry.ref))
-    var placed: [RecordRef: [PendingTable.Routed]] = [:]
-    try transaction.pending.forEachRouted(departingFrom: moves, besides: only) { row in
-      guard let table = transaction.catalog.table(row.table) else { return }
-      let ref = RecordRef(table: table.id, key: table.form.canonical(row.key))
-      if refs.contains(ref) { placed[ref, default: []].append(row) }
-    }
-    return placed
-  }
-
   /// Moves earlier notes of a record to its new zone. A row has one zone, because a flush sends the values that the row
   /// has by then.
-  private func place(_ placed: [PendingTable.Routed], _ entry: Entry, again route: Route) throws {
+  private func placeAgain(_ entry: Entry, _ route: Route) throws {
     guard let target = route.target else { return }
     var isChanged = false
-    for row in placed {
+    for row in try transaction.pending.routed(entry.ref) {
       // A move to a zone whose departure is still pending: the record is back before it left.
       let isBack = if case .move = route { row.op == PendingSlice.Op.depart && abs(row.zone) == target } else { false }
       let isElsewhere = row.op != PendingSlice.Op.depart && row.zone != target
@@ -297,7 +277,7 @@ struct Router {
         try transaction.pending.remove([row.id])
         if !isBack { try leaveAgain(entry, row.zone) }
       } else {
-        try transaction.pending.assign([row.id], target)
+        try transaction.pending.assign([row.id], target, key: entry.ref.key)
       }
       isChanged = true
     }
@@ -329,24 +309,28 @@ struct Router {
   private func carry(out route: Route, _ entry: Entry) throws {
     try transaction.pending.remove(entry.lookIDs)
     switch route {
-    case .zone(let zone), .birth(let zone): try transaction.pending.assign(entry.ids, zone)
+    case .zone(let zone), .birth(let zone): try assign(entry, to: zone)
     case .keep(let own, let share):
       transaction.reached(.newRowKeptAsPrivate)
-      try transaction.pending.assign(entry.ids, own)
+      try assign(entry, to: own)
       var room = StoreLimits.assetInMemory
       try transaction.noteReceipt(
         entry.ref, try transaction.row(entry.ref, &room), zone: share, .notPermitted, now: entry.wall)
     case .move(let from, let to):
       transaction.reached(.recordMoved)
-      try transaction.pending.assign(entry.ids, to)
+      try assign(entry, to: to)
       try transaction.pending.note(entry.ref, PendingSlice.Op.arrive, word: from, wall: entry.wall, zone: to)
     case .drop:
       try transaction.pending.remove(entry.ids)
     case .leave(let zone):
       transaction.reached(.leftByDeletingRoot)
       try markRootGone(zone)
-      try transaction.pending.assign(entry.ids, zone)
+      try assign(entry, to: zone)
     }
+  }
+
+  private func assign(_ entry: Entry, to zone: Int64) throws {
+    try transaction.pending.assign(entry.ids, zone, key: entry.ref.key)
   }
 
   private func markRootGone(_ zone: Int64) throws {

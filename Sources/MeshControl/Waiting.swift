@@ -161,7 +161,7 @@ public struct WaitReport: Codable, Hashable, Sendable {
   public var working: Bool
   /// The number of rows that are captured and not yet flushed.
   public var pending: Int
-  /// The number of rows with a value that is too long to be sent.
+  /// The number of rows that can't be sent: a value is too long, or the key is no valid text.
   public var tooLong: Int
   /// Devices that have not acknowledged everything, that have something to send, or that download long BLOBs.
   public var missing: [Missing]

@@ -29,6 +29,7 @@ struct Router {
     var ids: [Int64] = []
     var lookIDs: [Int64] = []
     var isDeleted = false
+    var isUnreadable = false
     /// True if its reference may have changed.
     var mayMove = false
     /// True if only columns were written that no other device has, or that a migration fills on every machine. Such
@@ -98,6 +99,7 @@ struct Router {
     switch op {
     case PendingSlice.Op.delete: entry.isDeleted = true
     case PendingSlice.Op.was: break
+    case PendingSlice.Op.update where row.word == PendingSlice.unreadable: entry.isUnreadable = true
     case PendingSlice.Op.update:
       guard let parent = entry.table.parent else { return }
       let layout = try transaction.catalog.layout(row.layout)
@@ -127,6 +129,8 @@ struct Router {
     let (ref, table) = (entry.ref, entry.table)
     let shown = try transaction.place(of: ref)
     guard let row = try row(table, ref.key) else {
+      // Its message has to be in some zone.
+      if entry.isUnreadable, shown == nil, let own = zones.privateZone { return .zone(own) }
       if let zone = try shown ?? (table.isHere ? nil : keeper(of: ref)) { return try routeDelete(entry, zone) }
       return try routeHeld(entry)
     }

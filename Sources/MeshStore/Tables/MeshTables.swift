@@ -90,7 +90,7 @@ enum MeshTables {
       key,                                        -- as it is spelled in the row, or canonical once the zone is known; no affinity
       op INTEGER NOT NULL,                        -- 1 insert, 2 update, 3 delete; ours: 4 import, 5 depart, 6 arrive, 7 look,
                                                   -- 8 adopt, 9 a column's value before
-      word INTEGER NOT NULL,                      -- op 1: 1 if mesh put a former version back; op 2: which 63 columns the mask is about; op 3: 1 if the row got another key;
+      word INTEGER NOT NULL,                      -- op 1: 1 if mesh put a former version back; op 2: which 63 columns the mask is about, or -1 if the key is no valid text; op 3: 1 if the row got another key;
                                                   -- op 4: not 0 if the table was tracked before; op 8: mesh_table.id of the old name; op 9: mesh_column.id
       mask INTEGER NOT NULL,                      -- op 2: bit i: column number 63 * word + i has changed; op 8: 1 if
                                                   -- the rows that the table lacks were deleted, 2 if it was adopted before

@@ -132,7 +132,7 @@ final class DatabaseFile: Sendable {
     }
   }
 
-  private static func place(of path: String) -> String {
+  static func place(of path: String) -> String {
     guard let place = realpath(path, nil) else { return path }
     defer { free(place) }
     return String(cString: place)

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 
 // MARK: - Is the open file the one at the path
@@ -20,6 +21,15 @@ extension Store {
     guard let found = FileIdentity(at: path) else { return .gone }
     guard found == identity else { return .replaced(found) }
     return file.hasItsLog ? .here : .logLost
+  }
+
+  /// The path that the open file has now, if it was moved. Nil if it was deleted, or if the kernel doesn't tell.
+  public var movedTo: String? {
+    guard let identity = file.identity else { return nil }
+    let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+    return descriptors.lazy.map { "/proc/self/fd/\($0)" }.filter { FileIdentity(at: $0) == identity }
+      .compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: $0) }
+      .first { FileIdentity(at: $0) == identity }
   }
 
   /// Gives up a file that is no longer at its path. Copies the rest of its log into it, and empties the log. Otherwise

@@ -372,14 +372,11 @@ extension Transaction {
   /// Returns whether a pending write has moved the row of one of the records to another zone: it is leaving this zone,
   /// or is not flushed yet. Such a row doesn't show the merged values of any zone.
   func isElsewhere(_ refs: Set<RecordRef>, than zone: Int64) throws -> Bool {
-    var isElsewhere = false
-    try pending.forEachRouted(elsewhereThan: zone) { row in
-      guard let table = catalog.table(row.table) else { return true }
-      let ref = RecordRef(table: table.id, key: table.form.canonical(row.key))
-      isElsewhere = try refs.contains(ref) && (row.zone == -zone || occupant(ref, besides: zone) == nil)
-      return !isElsewhere
+    try refs.contains { ref in
+      try pending.routed(ref).contains { row in
+        try row.zone != zone && (row.zone == -zone || occupant(ref, besides: zone) == nil)
+      }
     }
-    return isElsewhere
   }
 
   /// Returns whether rows were written to zones that this device may not write.

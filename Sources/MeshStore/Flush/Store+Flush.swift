@@ -352,7 +352,7 @@ extension Flusher {
     case .run:
       zone.runRows += Int64(plan.consumed)
     case .matches(let matches):
-      try pending.remove(matches.ids)
+      try pending.remove(matches.ids, filter)
     }
   }
 }

@@ -233,15 +233,6 @@ struct PendingTable {
     WHERE key IS NOT NULL AND op <> \(PendingSlice.Op.look) AND (op <> \(PendingSlice.Op.depart) OR abs(zone) = ?)
     """
 
-  /// Visits the notes that have another zone, until the closure returns false.
-  func forEachRouted(elsewhereThan zone: Int64, _ visit: (Routed) throws -> Bool) throws {
-    let statement = try sql.statement(
-      "SELECT id, op, zone, tbl, key FROM mesh_pending WHERE zone <> ? AND key IS NOT NULL")
-    statement.bind(zone, at: 1)
-    defer { statement.reset() }
-    while try statement.step(), try visit(Self.routed(statement)) {}
-  }
-
   /// Returns the notes of a record that have a zone.
   func routed(_ ref: RecordRef) throws -> [Routed] { try sql.all(Self.ofRecord, ref.place, Self.routed) }
 
@@ -403,8 +394,12 @@ struct PendingTable {
 
   // MARK: Removing
 
-  func remove(_ ids: [Int64]) throws {
-    for id in ids { try sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(id)]) }
+  /// - Parameter filter: The zone whose notes to remove, or 0 for all notes.
+  func remove(_ ids: [Int64], _ filter: Int64 = 0) throws {
+    for id in ids {
+      try sql.run(
+        "DELETE FROM mesh_pending WHERE id = ?1 AND (?2 = 0 OR zone = ?2)", [.integer(id), .integer(filter)])
+    }
   }
 
   /// - Parameter filter: The zone whose notes to remove, or 0 for all notes.

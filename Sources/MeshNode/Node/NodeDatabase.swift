@@ -176,7 +176,7 @@ final class NodeDatabase {
   /// - Returns: Why the file can't be opened yet, or nil.
   private func bringLog() throws -> Refusal? {
     guard let place = movedTo, !isOpen else { return nil }
-    switch try Store.bringLog(to: path, from: place) {
+    switch try MovedFile.bringLog(to: path, from: place) {
     case .complete: break
     case .left:
       note(

@@ -5,15 +5,6 @@ import GRDB
 // MARK: - A log that was deleted while the store had the file open
 
 extension Store {
-  public enum LogRescue: Hashable, Sendable {
-    /// The file has everything that the log had.
-    case copied
-    /// Another log belongs to the file, and the two must not be mixed. The database as the store saw it is saved.
-    case saved
-    /// These processes still use the old log. The file can't be opened again before they have closed it.
-    case used([LockHolder])
-  }
-
   /// Gives up a log that is no longer at its path, so that the file can be opened again. If it is given up, the store
   /// writes nothing from then on, not even when it is closed.
   ///
@@ -47,53 +38,19 @@ extension Store {
 // MARK: - A file that was moved, without its log
 
 extension Store {
-  /// Gives up a file that was moved while the store had it open, so that the file has everything at its new path. If it
-  /// is given up, the store writes nothing from then on, not even when it is closed, and no log is left at the former
-  /// path.
-  ///
-  /// - Parameters:
-  ///   - path: The new path. Programs that open the file there don't find the log, and begin another one.
-  ///   - target: A path without a file, for the database as the store sees it.
-  /// - Throws: `StoreError` if the log could neither be copied nor saved. It exists as long as the store is open.
+  /// Gives up a file that was moved, as `leaveLog` gives up a log, and leaves no log at its former path. Programs that
+  /// open the file at `path` don't find the log, and begin another one.
   public func leaveFile(movedTo path: String, savingTo target: String) throws -> LogRescue {
     closeOthers()
     let users = LockHolder.all(LockHolder.Lock.open, ofIndex: file.indexIdentity?.inode)
     guard users.isEmpty else { return .used(users) }
     let isCopied = try guarding {
-      try !Self.hasLog(path) && file.whileAlone(false) { try !Self.hasLog(path) && checkpoint(.truncate) }
+      try !MovedFile.hasLog(path) && file.whileAlone(false) { try !MovedFile.hasLog(path) && checkpoint(.truncate) }
     }
     let rescue = try leaveLog(isCopied, savingTo: target)
     file.removeLog()
     return rescue
   }
-
-  public enum LogReturn: Hashable, Sendable {
-    /// The file has all that programs wrote to it at the other path.
-    case complete
-    /// Commits that programs made at the other path are left there, because a new log has begun since.
-    case left
-    /// These processes still have the file open at the other path.
-    case used([LockHolder])
-  }
-
-  /// Brings the log along that programs have begun for a file at another path, before the file is opened again at this
-  /// one.
-  public static func bringLog(to path: String, from other: String) throws -> LogReturn {
-    let users = LockHolder.all(LockHolder.Lock.open, ofIndex: FileIdentity(at: other + "-shm")?.inode)
-    guard users.isEmpty else { return .used(users) }
-    // A log beside another file is that file's.
-    guard FileIdentity(at: other) == nil, hasLog(other) else { return .complete }
-    let place = DatabaseFile.place(of: path)
-    guard !hasLog(place) else { return .left }
-    guard rename(other + "-wal", place + "-wal") == 0 else {
-      throw StoreError(.cannotOpen, "\(other)-wal can't be moved to \(place)-wal; move it there")
-    }
-    // SQLite makes the indexes again from the log.
-    for index in [other + "-shm", place + "-shm"] { unlink(index) }
-    return .complete
-  }
-
-  private static func hasLog(_ path: String) -> Bool { FileStatus(path: path + "-wal").map { $0.size > 0 } ?? false }
 }
 
 extension DatabaseFile {

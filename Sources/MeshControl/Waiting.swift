@@ -1,3 +1,18 @@
+/// A request whose answer may take until a timeout.
+package protocol TimedRequest: ControlRequest {
+  var timeout: Duration { get }
+  /// The request with another timeout.
+  func lasting(_ timeout: Duration) -> Self
+}
+
+extension VerifyRequest: TimedRequest {
+  package func lasting(_ timeout: Duration) -> Self { Self(timeout: timeout) }
+}
+
+extension WaitRequest: TimedRequest {
+  package func lasting(_ timeout: Duration) -> Self { Self(timeout: timeout, here: here) }
+}
+
 /// Waits until every connected device has what this node has, then compares digests. `mesh verify`.
 ///
 /// The node refuses with ``ExitStatus/noMember`` if no other device is connected, and none connects in time.
@@ -146,7 +161,7 @@ public struct WaitReport: Codable, Hashable, Sendable {
   public var working: Bool
   /// The number of rows that are captured and not yet flushed.
   public var pending: Int
-  /// The number of rows with a value that is too long to be sent.
+  /// The number of rows that can't be sent: a value is too long, or the key is no valid text.
   public var tooLong: Int
   /// Devices that have not acknowledged everything, that have something to send, or that download long BLOBs.
   public var missing: [Missing]

@@ -18,13 +18,13 @@ struct DaemonProcess {
 
   func run() async throws {
     let notification = ServiceNotification(environment: ProcessInfo.processInfo.environment)
-    let control = ControlServer(node: daemon.control, home: home, logger: logger) {
-      logger.info("The node runs.", metadata: ["home": "\(home.path)"])
-      notification.ready()
-    }
+    let (accepting, acceptance) = AsyncStream.makeStream(of: Never.self)
+    let control = ControlServer(node: daemon.control, home: home, logger: logger) { acceptance.finish() }
+    let notices = Notices(
+      notification: notification, accepting: accepting, waits: daemon.waits, home: home, logger: logger)
     let reload = ReloadOnHangup(reload: daemon.reload, logger: logger)
     // A service that ends or fails stops the others in order. Its error is thrown when all have stopped.
-    let services = (daemon.services + [reload, control, StoppingNotice(notification: notification)]).map {
+    let services = (daemon.services + [reload, control, notices]).map {
       ServiceGroupConfiguration.ServiceConfiguration(
         service: $0, successTerminationBehavior: .gracefullyShutdownGroup,
         failureTerminationBehavior: .gracefullyShutdownGroup)
@@ -46,11 +46,23 @@ struct DaemonProcess {
   }
 }
 
-/// Tells the service manager that the shutdown has begun. It is last in the group, so it is the first to know.
-private struct StoppingNotice: Service {
+/// Tells the service manager when the node runs, what it waits for until then, and when the shutdown has begun. It is last
+/// in the group, so it is the first to know.
+private struct Notices: Service {
   let notification: ServiceNotification
+  /// Ends once the control socket answers.
+  let accepting: AsyncStream<Never>
+  let waits: AsyncStream<String>
+  let home: Home
+  let logger: Logger
 
   func run() async throws {
+    for await _ in accepting.cancelOnGracefulShutdown() {}
+    for await reason in waits.cancelOnGracefulShutdown() { notification.waiting(reason) }
+    if !Task.isShuttingDownGracefully {
+      logger.info("The node runs.", metadata: ["home": "\(home.path)"])
+      notification.ready()
+    }
     try await gracefulShutdown()
     notification.stopping()
   }

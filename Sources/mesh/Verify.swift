@@ -139,7 +139,7 @@ struct Wait: AsyncParsableCommand {
     }
     if report.tooLong > 0 {
       Output.print(
-        "\(report.tooLong.counted("row has", "rows have")) a value that is too long to be sent: mesh doctor names them."
+        "\(report.tooLong.counted("row has", "rows have")) a value that is too long, or a key that is no valid text, and can't be sent: mesh held lists them."
       )
     }
     if report.assets.coming.assets > 0 {

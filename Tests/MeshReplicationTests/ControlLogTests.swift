@@ -53,7 +53,7 @@ import Testing
         sign: account.key.sign))
   }
 
-  @Test(arguments: 1...40)
+  @Test(arguments: TestSeeds.through(40 as UInt64))
   func `the order in which records came does not matter`(seed: UInt64) throws {
     let account = try TestAccount(devices: 4, seed: seed)
     let cryptography = try Sodium(randomness: SeededRandomness(seed: seed))

@@ -41,7 +41,7 @@ import Testing
     return mesh
   }
 
-  @Test(arguments: 1...60)
+  @Test(arguments: TestSeeds.through(60 as UInt64))
   func `branches end where they part, whoever merged which, and nothing is lost`(seed: UInt64) throws {
     var generator = SplitMix64(seed: seed)
     let mesh = try forkable()

@@ -167,6 +167,93 @@ extension Daemons {
       }
     }
 
+    private func move(_ file: String, to other: String) throws {
+      try FileManager.default.moveItem(atPath: file, toPath: other)
+    }
+
+    private func query(_ laptop: MeshProcess, _ file: String, _ sql: String) async throws -> String {
+      try await laptop.tool("sqlite3", "-cmd", ".timeout 20000", file, input: sql)
+    }
+
+    private func expectMoved(_ laptop: MeshProcess, _ text: String) async throws {
+      try await eventually("the status names the new path") {
+        let finished = try await laptop.run("status")
+        return finished.status == 5 && finished.stderr.contains(text)
+      }
+    }
+
+    private static let idsQuery = "SELECT group_concat(id, ' ') FROM (SELECT id FROM notes ORDER BY id);"
+
+    @Test("a file that was moved has everything there, and what is written there is synchronized once it is back")
+    func movedAway() async throws {
+      try await MeshProcess.pair { tower, laptop, _ in
+        _ = try await monday(laptop)
+        let moved = "\(laptop.directory)/moved.db"
+        try await laptop.sqlite("INSERT INTO notes VALUES ('wed', 'in the log', 3)")
+        try move(laptop.database, to: moved)
+        try await expectMoved(laptop, "was moved to \(moved) while the node had it open. It has everything there")
+        #expect(try await query(laptop, moved, Self.idsQuery) == "mon tue wed\n")
+        _ = try await query(laptop, moved, "INSERT INTO notes VALUES ('thu', 'elsewhere', 4);")
+        #expect(!FileManager.default.fileExists(atPath: laptop.database + "-wal"))
+        try move(moved, to: laptop.database)
+        try await expectAll(tower, laptop, "mon thu tue wed")
+        #expect(try await laptop.sqlite("PRAGMA integrity_check").hasPrefix("ok"))
+        let left = try FileManager.default.contentsOfDirectory(atPath: laptop.directory)
+        #expect(!left.contains { $0.hasPrefix("moved.db") || $0.contains("-saved-") })
+      }
+    }
+
+    @Test("a program that writes to a moved file before it has the last commits loses nothing")
+    func movedAndWritten() async throws {
+      try await MeshProcess.pair { tower, laptop, daemons in
+        _ = try await monday(laptop)
+        let moved = "\(laptop.directory)/moved.db"
+        daemons.laptop.send(SIGSTOP)
+        try move(laptop.database, to: moved)
+        _ = try await query(laptop, moved, "INSERT INTO notes VALUES ('wed', 'elsewhere', 3);")
+        daemons.laptop.send(SIGCONT)
+        try await expectMoved(laptop, "so the node has saved the database with them as")
+        let files = try FileManager.default.contentsOfDirectory(atPath: laptop.directory)
+        let saved = try #require(files.first { $0.contains("-saved-") })
+        #expect(try await query(laptop, "\(laptop.directory)/\(saved)", Self.idsQuery) == "mon tue\n")
+        #expect(try await query(laptop, moved, "PRAGMA integrity_check;") == "ok\n")
+        try move(moved, to: laptop.database)
+        try await expectAll(tower, laptop, "mon tue wed")
+        #expect(try await laptop.sqlite("PRAGMA integrity_check").hasPrefix("ok"))
+        let checks = try await laptop.report(DoctorReport.self, "doctor").checks
+        #expect(checks.contains { $0.name == "history" && $0.what.contains(saved) })
+      }
+    }
+
+    @Test("a program that uses a moved file under either name is named until it ends")
+    func movedAndInUse() async throws {
+      try await MeshProcess.pair { tower, laptop, _ in
+        _ = try await monday(laptop)
+        let moved = "\(laptop.directory)/moved.db"
+        let writer =
+          "import sqlite3, sys; c = sqlite3.connect(sys.argv[1] %, isolation_level=None, timeout=20); "
+          + "c.execute(\"INSERT INTO notes VALUES ('#', 'by a program', 3)\"); print('written', flush=True); sys.stdin.read()"
+        func program(_ name: String, _ id: String) async throws -> Child {
+          let script = writer.replacingOccurrences(of: "%", with: name).replacingOccurrences(of: "#", with: id)
+          let program = try await laptop.python(script + "\nimport signal; signal.pause()")
+          try await eventually("it has written") { program.output.contains("written") }
+          return program
+        }
+        let former = try await program("", "wed")
+        try move(laptop.database, to: moved)
+        try await expectMoved(laptop, "process \(former.pid) ")
+        await former.kill()
+        try await expectMoved(laptop, "It has everything there")
+        #expect(try await query(laptop, moved, Self.idsQuery) == "mon tue wed\n")
+        let later = try await program("[:-7] + 'moved.db'", "thu")
+        try move(moved, to: laptop.database)
+        try await expectMoved(laptop, "process \(later.pid)")
+        await later.kill()
+        try await expectAll(tower, laptop, "mon thu tue wed")
+        #expect(try await laptop.sqlite("PRAGMA integrity_check").hasPrefix("ok"))
+      }
+    }
+
     @Test("while a program has the old file open, the new file waits, and the program is named")
     func oldFileInUse() async throws {
       try await MeshProcess.pair { tower, laptop, _ in

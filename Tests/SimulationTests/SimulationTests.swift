@@ -1,11 +1,10 @@
-import Foundation
 import MeshTesting
 import Testing
 
 /// Whole meshes under faults. Every failure names its seed: `tools/simulate` shows what happened.
 @Suite struct SimulationTests {
   /// With `MESH_TEST_FAST`, few of each kind.
-  static let isFast = ProcessInfo.processInfo.environment["MESH_TEST_FAST"] != nil
+  static let isFast = TestSeeds.isFast
 
   @Test(arguments: 1...(isFast ? 8 : 40))
   func `small meshes converge and lose nothing`(seed: UInt64) throws {

@@ -85,7 +85,7 @@ struct HeldAnswers: NodePart {
   }
 
   private func heldNow() throws -> Int {
-    try store.status().held.filter { $0.key != .valueTooLong }.values.reduce(0, +)
+    try store.status().held.filter { !$0.key.isUnsent }.values.reduce(0, +)
   }
 }
 

@@ -56,7 +56,7 @@ struct WaitAnswers: NodePart {
         locked: lock.messageWithAdvice)
     }
     return WaitReport(
-      working: isWorking, pending: try store.pendingCount(), tooLong: try store.tooLongCount(), members: members,
+      working: isWorking, pending: try store.pendingCount(), tooLong: try store.unsentCount(), members: members,
       assets: try AssetAnswers(context: context).lacking(), locked: lock.messageWithAdvice)
   }
 

@@ -53,7 +53,7 @@ struct WaysOut {
         "The record that they refer to moved to another share while they were written. Somebody with write permission in "
         + "both shares moves it back, and then moves it again: they go with it."
     case .outsideShare: return outsideShare(held)
-    case .valueTooLong:
+    case .valueTooLong, .keyUnreadable:
       let messages = Set(records.compactMap(\.message)).sorted().prefix(3).joined(separator: "; ")
       return "mesh sends nothing of such a row until it is fixed\(messages.isEmpty ? "" : ": \(messages)")."
     case .assetIncomplete: return "A BLOB that the table requires is downloading: mesh asset list shows how far it is."

@@ -7,14 +7,17 @@ import MeshStore
 struct YieldAnswers: NodePart {
   let context: NodeContext
 
+  /// The answer of a daemon.
+  static func daemon(_ home: Home) -> Refusal {
+    Refusal(
+      code: "yield.daemon",
+      message: "A daemon (process \(getpid())) serves \(home.path). Stop it first: kill \(getpid())")
+  }
+
   /// Leaves the node to another process if an app runs it, unless only the app's functions make the schema work.
   func yield(to request: YieldRequest) throws -> YieldReport {
     let process = Int(getpid())
-    guard let app = context.app else {
-      throw Refusal(
-        code: "yield.daemon",
-        message: "A daemon (process \(process)) serves \(home.path). Stop it first: kill \(process)")
-    }
+    guard let app = context.app else { throw Self.daemon(home) }
     if database.suspension == nil {
       let missing = try store.functionsOfApp()
       guard missing.isEmpty else {

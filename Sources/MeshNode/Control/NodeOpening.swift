@@ -20,7 +20,7 @@ public protocol NodeOpening: Sendable {
   func local(home: Home, lock: HomeLock) async throws -> any NodeControl
 
   /// Returns a node that is ready to run as a daemon. Its address is bound, and it answers nothing before its services
-  /// run.
+  /// run. If another program has the database locked, the daemon waits for the lock first.
   func daemon(home: Home, lock: HomeLock, options: ServeOptions, logger: Logger) async throws -> Daemon
 }
 
@@ -29,14 +29,18 @@ public struct Daemon: Sendable {
   public let control: any NodeControl
   /// The services, started in order and stopped in reverse. Each returns soon after graceful shutdown begins.
   public let services: [any Service]
+  /// The reason why the daemon can't run yet, again every few seconds. It ends once the node runs.
+  public let waits: AsyncStream<String>
   /// Reads the configuration again, on SIGHUP.
   public let reload: @Sendable () async throws -> Void
 
   public init(
-    control: any NodeControl, services: [any Service], reload: @escaping @Sendable () async throws -> Void = {}
+    control: any NodeControl, services: [any Service], waits: AsyncStream<String> = AsyncStream { $0.finish() },
+    reload: @escaping @Sendable () async throws -> Void = {}
   ) {
     self.control = control
     self.services = services
+    self.waits = waits
     self.reload = reload
   }
 }

@@ -126,7 +126,7 @@ struct ZoneChecks: NodePart {
       let named = (records[reason] ?? []).prefix(Self.heldNamed).map { "\($0.table) \(ReportedValue($0.key))" }
       let what =
         switch reason {
-        case .valueTooLong: "here and not sent"
+        case .valueTooLong, .keyUnreadable: "here and not sent"
         case .shownHereOnly: "shown here and held elsewhere"
         case .editRefused: "shown as the table accepted them last"
         default: "kept and not shown"

@@ -20,12 +20,15 @@ actor Node {
   private var isClosed = false
 
   /// Opens the home's keys and database. Nothing listens yet.
+  ///
+  /// - Parameter lockPatience: The seconds that each step waits for another program's lock, or nil for the usual time.
   init(
     home: Home, configuration: Configuration, network: LocalNetwork? = nil,
-    app: NodeApp? = nil, logger: Logger
+    app: NodeApp? = nil, lockPatience: Double? = nil, logger: Logger
   ) throws {
     let context = try NodeContext(
-      home: home, configuration: configuration, network: network, app: app, logger: logger)
+      home: home, configuration: configuration, network: network, app: app, lockPatience: lockPatience,
+      logger: logger)
     transport = context.transport
     currentGuard = context.database.currentGuard
     wakeups = context.driver.wakeups

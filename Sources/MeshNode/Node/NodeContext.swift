@@ -23,7 +23,12 @@ struct NodeContext {
   let endedBefore: Set<ZoneID>
 
   /// Opens the home's keys and database.
-  init(home: Home, configuration: Configuration, network: LocalNetwork?, app: NodeApp?, logger: Logger) throws {
+  ///
+  /// - Parameter lockPatience: The seconds that each step waits for another program's lock, or nil for the usual time.
+  init(
+    home: Home, configuration: Configuration, network: LocalNetwork?, app: NodeApp?, lockPatience: Double?,
+    logger: Logger
+  ) throws {
     (self.home, self.app, self.logger) = (home, app, logger)
     time = SystemTime(network)
     settings = Settings(configuration)
@@ -31,7 +36,8 @@ struct NodeContext {
     accountFile = try AccountStateFile(home, keys.cryptography)
     let known = try home.knownPeers()
     database = try NodeDatabase(
-      home: home, keys: keys, account: accountFile.saved, settings: settings, app: app, time: time, logger: logger)
+      home: home, keys: keys, account: accountFile.saved, settings: settings, app: app, time: time,
+      lockPatience: lockPatience, logger: logger)
     addresses = AddressBook(home: home, known: known, settings: settings, time: time, logger: logger)
     connections = Connections(addresses)
     driver = ReplicaDriver(database, accountFile, addresses, connections, time, logger)

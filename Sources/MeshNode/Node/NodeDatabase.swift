@@ -17,6 +17,8 @@ final class NodeDatabase {
   private var current: OpenDatabase
   /// False once the store is closed and no other could be opened. Then the store must not be used.
   private var isOpen = true
+  /// The path to which the file was moved while it was open, if it is no longer at its own.
+  private var movedTo: String?
   /// The time before which a file that could not be opened isn't tried again.
   private var nextAttempt = ContinuousClock.now
   private let home: Home
@@ -28,13 +30,13 @@ final class NodeDatabase {
 
   init(
     home: Home, keys: NodeKeys, account: AccountState, settings: Settings, app: NodeApp?, time: SystemTime,
-    logger: Logger
+    lockPatience: Double?, logger: Logger
   ) throws {
     (self.home, self.keys, self.settings, self.app) = (home, keys, settings, app)
     (self.time, self.logger) = (time, logger)
     current = try OpenDatabase(
       settings.configuration.database, home: home, keys: keys, account: account,
-      prepareConnection: app?.prepareConnection)
+      prepareConnection: app?.prepareConnection, lockPatience: lockPatience)
     try applySettings()
   }
 
@@ -92,14 +94,13 @@ final class NodeDatabase {
     case .logLost where isOpen: return leaveLog()
     // A closed file has no log that could be lost.
     case .here, .logLost:
+      do {
+        if let refusal = try bringLog() { return suspend(refusal.code, refusal.message) }
+      } catch {
+        return suspend("database.gone", "\(path) is there again, without its log: \(error.userMessage)")
+      }
       return reopen(isReplacement: suspension != nil, error?.message ?? "\(path) is there again")
-    case .gone:
-      // The log is emptied, so that it does no harm to the file that follows.
-      if suspension == nil { _ = try? store.abandon() }
-      return suspend(
-        "database.gone",
-        "\(path) was deleted or moved away while the node had it open, so nothing is synchronized. Put the file there again, or "
-          + "a copy of it: the node opens it by itself. What the node had open can be saved before: mesh backup FILE")
+    case .gone: return leaveFile()
     case .replaced:
       do {
         let others = isOpen ? try store.abandon() : []
@@ -120,6 +121,77 @@ final class NodeDatabase {
       return reopen(
         isReplacement: true, "another file was moved to \(path) while the node had it open; the node opens it")
     }
+  }
+
+  /// Gives up the file after it was deleted or moved away.
+  private func leaveFile() -> Change? {
+    // An app in this process may use the log.
+    guard app == nil, let place = isOpen ? store.movedTo : movedTo else {
+      // The log is emptied, so that it does no harm to the file that follows.
+      if suspension == nil { _ = try? store.abandon() }
+      return suspend(
+        "database.gone",
+        "\(path) was deleted or moved away while the node had it open, so nothing is synchronized. Put the file there again, or "
+          + "a copy of it: the node opens it by itself. What the node had open can be saved before: mesh backup FILE")
+    }
+    guard isOpen else { return nil }
+    movedTo = place
+    let what = "\(path) was moved to \(place) while the node had it open"
+    let target = "\(path)-saved-\(time.milliseconds())"
+    do {
+      switch try store.leaveFile(movedTo: place, savingTo: target) {
+      case .copied: return leave("\(what). It has everything there, and nothing is synchronized.")
+      case .saved:
+        note(
+          "\(what), and a program wrote to it there before it had the last commits, so the node has saved the database with "
+            + "them as \(target)")
+        return leave("\(notices.last ?? what). Nothing is synchronized.")
+      case .used(let others):
+        return suspend(
+          "database.gone",
+          "\(what), and \(names(others)) still uses it under the former name, so nothing is synchronized. Programs that open "
+            + "it as \(place) don't see the last commits. End that program: the node puts them into the file by itself then."
+        )
+      }
+    } catch {
+      return suspend(
+        "database.gone",
+        "\(what), so nothing is synchronized, and it doesn't have the last commits: \(error.userMessage) Close all programs "
+          + "that have it open. The node tries again by itself.")
+    }
+  }
+
+  /// Closes the file that was moved. Programs that have it open at its new path can then put their log into it.
+  private func leave(_ what: String) -> Change? {
+    try? current.close()
+    isOpen = false
+    return suspend(
+      "database.gone",
+      "\(what) Move it back: the node opens it by itself. Or write its new path into config.toml (database), and start the "
+        + "daemon again.")
+  }
+
+  /// Brings the log along that programs have begun while the file was at another path.
+  ///
+  /// - Returns: Why the file can't be opened yet, or nil.
+  private func bringLog() throws -> Refusal? {
+    guard let place = movedTo, !isOpen else { return nil }
+    switch try MovedFile.bringLog(to: path, from: place) {
+    case .complete: break
+    case .left:
+      note(
+        "\(path) was at \(place) for a while, and programs wrote to it there. They left commits in \(place)-wal, and the "
+          + "file doesn't have them, because it was written since it is back")
+    case .used(let others):
+      return Refusal(
+        code: "database.gone",
+        message:
+          "\(path) was at \(place) for a while, and \(names(others)) still uses it under that name, so nothing is "
+          + "synchronized. Its writes are not in the file. End that program: the node opens the file by itself then."
+      )
+    }
+    movedTo = nil
+    return nil
   }
 
   /// Opens the file again after its log was deleted.
@@ -170,7 +242,7 @@ final class NodeDatabase {
         "the file at \(path) is not as the node had it open, and the node can't use it as it is now, so nothing is "
           + "synchronized. Put the right file there: the node opens it by itself. The reason: \(error.userMessage)")
     }
-    (isOpen, suspension, openings) = (true, nil, openings + 1)
+    (isOpen, suspension, openings, movedTo) = (true, nil, openings + 1, nil)
     settingsChanged()
     return .reopened(what)
   }

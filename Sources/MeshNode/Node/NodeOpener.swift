@@ -39,13 +39,46 @@ public struct NodeOpener: NodeOpening {
   }
 
   public func daemon(home: Home, lock: HomeLock, options: ServeOptions, logger: Logger) async throws -> Daemon {
-    let configuration = try options.applied(to: try home.configuration())
     SQLiteLibrary.leaveMemoryUncounted()
-    let node = try Node(home: home, configuration: configuration, network: network, app: app, logger: logger)
-    let listener = try await node.listen(configuration.listen)
-    return Daemon(control: node, services: [NodeService(node: node, listener: listener)]) {
-      await node.reload(try options.applied(to: try home.configuration()))
+    let opening = DaemonOpening(home: home, options: options, network: network, app: app, logger: logger)
+    do {
+      let service = try await opening.service()
+      return Daemon(control: service.node, services: [service]) {
+        await service.node.reload(try opening.configuration())
+      }
+    } catch let error as StoreError where error.code == .locked && app == nil {
+      // A service that gave up would be missed, and another program's transaction ends sooner or later.
+      let waiting = WaitingNode(opening)
+      return Daemon(control: waiting, services: [waiting], waits: waiting.waits) { try await waiting.reload() }
     }
+  }
+}
+
+/// Opens the node of a daemon, with the configuration that the home has at that time.
+struct DaemonOpening: Sendable {
+  let home: Home
+  let options: ServeOptions
+  let network: LocalNetwork?
+  let app: NodeApp?
+  let logger: Logger
+
+  /// The seconds that one attempt waits for another program's lock. A daemon that waits looks after signals in between.
+  /// An app has no such daemon.
+  private static let lockPatience = 0.1
+
+  func configuration() throws -> Configuration { try options.applied(to: try home.configuration()) }
+
+  /// Opens the database and binds the address.
+  ///
+  /// - Throws: A `StoreError` `.locked` if another program has the database's write lock.
+  func service() async throws -> NodeService {
+    let configuration = try configuration()
+    let node = try await Node.outside {
+      try Node(
+        home: home, configuration: configuration, network: network, app: app,
+        lockPatience: app == nil ? Self.lockPatience : nil, logger: logger)
+    }
+    return NodeService(node: node, listener: try await node.listen(configuration.listen))
   }
 }
 

@@ -44,12 +44,13 @@ struct OpenDatabase {
   ///
   /// - Parameter isReplacement: True if the file replaced another one that was open. SQLite may have mixed the two, so
   ///   the whole file is read before it is trusted.
+  /// - Parameter lockPatience: The seconds that each step waits for another program's lock, or nil for the usual time.
   init(
     _ path: String, home: Home, keys: NodeKeys, account: AccountState,
-    prepareConnection: (@Sendable (OpaquePointer) -> Void)?, isReplacement: Bool = false
+    prepareConnection: (@Sendable (OpaquePointer) -> Void)?, isReplacement: Bool = false, lockPatience: Double? = nil
   ) throws {
     var lock = FileIdentity(at: path) == nil ? nil : try DatabaseLock(database: path, home: home)
-    let store = try Self.store(path, home, keys.cryptography, prepareConnection)
+    let store = try Self.store(path, home, keys.cryptography, lockPatience, prepareConnection)
     do {
       let taken = try lock ?? DatabaseLock(database: path, home: home)
       lock = taken
@@ -74,11 +75,12 @@ struct OpenDatabase {
   /// Opens the store, without creating a file. A new database in place of a missing one would only hide that it is
   /// missing.
   private static func store(
-    _ path: String, _ home: Home, _ cryptography: Sodium, _ prepareConnection: (@Sendable (OpaquePointer) -> Void)?
+    _ path: String, _ home: Home, _ cryptography: Sodium, _ lockPatience: Double?,
+    _ prepareConnection: (@Sendable (OpaquePointer) -> Void)?
   ) throws -> Store {
     do {
       return try Store(
-        path: path, create: false, cryptography: cryptography,
+        path: path, create: false, cryptography: cryptography, lockPatience: lockPatience,
         staging: FileStaging(directory: home.path(of: .staging)), prepareConnection: prepareConnection)
     } catch let error as StoreError {
       guard error.code == .missing else { throw error }

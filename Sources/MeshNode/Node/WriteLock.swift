@@ -12,9 +12,21 @@ struct WriteLock {
   /// The message about a program that currently has the lock, or nil if none has.
   var message: String? {
     guard store.isWriteLocked else { return nil }
-    let names = store.writers.map { "process \($0.pid) (\(printable($0.program)))" }
+    return Self.message(store.path, store.writers, "nothing is flushed or merged before its transaction ends.")
+  }
+
+  /// Returns the message about a database that could not be opened because another program has its lock, with what to
+  /// do.
+  static func messageWithAdvice(unopened path: String) -> String {
+    let text = message(
+      path, LockHolder.writers(ofDatabaseAt: path), "the daemon waits until the transaction ends, and goes on then.")
+    return "\(text) \(wayOut)"
+  }
+
+  private static func message(_ path: String, _ writers: [LockHolder], _ consequence: String) -> String {
+    let names = writers.map { "process \($0.pid) (\(printable($0.program)))" }
     let who = names.isEmpty ? "another program" : names.joined(separator: ", ")
-    return "\(store.path) is locked by \(who): nothing is flushed or merged before its transaction ends."
+    return "\(path) is locked by \(who): \(consequence)"
   }
 
   /// The message with what to do.

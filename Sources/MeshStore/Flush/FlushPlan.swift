@@ -114,8 +114,8 @@ struct FlushPlan {
   var rechecked: [RecordRef] = []
   /// Rows that were inserted and deleted before any flush.
   var gone: [RecordRef] = []
-  /// Records with a value that is too long to be sent, and the advice.
-  var tooLong: [(ref: RecordRef, message: String)] = []
+  /// Rows that can't be sent, and the advice.
+  var unsent: [(ref: RecordRef, reason: HeldReason, message: String)] = []
   /// The manifests of the assets that are sent.
   var manifests: [AssetManifest] = []
   /// The source of its rows.

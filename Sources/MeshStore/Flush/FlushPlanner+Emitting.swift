@@ -21,7 +21,7 @@ extension FlushPlanner {
     var row = row
     for (index, asset) in awaited { row[index] = .asset(asset) }
     if let message = tooLong(cells.map(\.index), row, table) {
-      plan.tooLong.append((entry.ref, message))
+      plan.unsent.append((entry.ref, .valueTooLong, message))
       return true
     }
     let manifests: [Int: AssetManifest]

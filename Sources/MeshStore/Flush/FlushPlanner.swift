@@ -110,7 +110,11 @@ struct FlushPlanner {
       return try isNew ? birth(entry, old, row) : edit(entry, old, row)
     }
     guard let old, old.isAlive else {
-      plan.gone.append(entry.ref)
+      if entry.isUnreadable, !entry.isDeleted {
+        plan.unsent.append((entry.ref, .keyUnreadable, TextEncoding.keyAdvice))
+      } else {
+        plan.gone.append(entry.ref)
+      }
       return true
     }
     if old.held != nil, !entry.isDeleted { return try editHeld(entry, old) }

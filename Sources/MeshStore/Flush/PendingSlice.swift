@@ -24,6 +24,8 @@ struct PendingSlice {
     var isImported = false
     /// True if it was synchronized before.
     var isRetaken = false
+    /// True if a comparison found a row with a key that is no valid text, and that is read as this one.
+    var isUnreadable = false
     /// The `mesh_table.id` of the table whose record it continues.
     var adopts: Int64?
     /// The `mesh_table.id` for a record that was adopted before. More was merged under the former name.
@@ -71,6 +73,9 @@ struct PendingSlice {
 
   /// The `mesh_pending.word` for the insert of a restored record.
   static let restored: Int64 = 1
+
+  /// The `mesh_pending.word` of an update without columns, for a row whose key is no valid text.
+  static let unreadable: Int64 = -1
 
   /// The `mesh_pending.mask` for an adoption that is not the record's first.
   static let adoptedBefore: Int64 = 2
@@ -227,6 +232,7 @@ extension PendingSlice.Entry {
     case PendingSlice.Op.depart: isDeparting = true
     case PendingSlice.Op.arrive: arrivesFrom = row.word
     case PendingSlice.Op.look: break
+    case PendingSlice.Op.update where row.word == PendingSlice.unreadable: isUnreadable = true
     default:
       let layout = try catalog.layout(row.layout)
       let (word, mask) = (Int(row.word), row.mask)

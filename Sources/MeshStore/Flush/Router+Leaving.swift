@@ -42,6 +42,6 @@ extension Router {
     transaction.reached(.movesTurnedBack)
     let refs = Set(arrivals.map(\.ref))
     try transaction.pending.remove(arrivals.map(\.id))
-    try transaction.pending.assign(rows(onlyArrivals: false).filter { refs.contains($0.ref) }.map(\.id), nil)
+    try transaction.pending.unassign(rows(onlyArrivals: false).filter { refs.contains($0.ref) }.map(\.id))
   }
 }

@@ -29,6 +29,7 @@ struct Router {
     var ids: [Int64] = []
     var lookIDs: [Int64] = []
     var isDeleted = false
+    var isUnreadable = false
     /// True if its reference may have changed.
     var mayMove = false
     /// True if only columns were written that no other device has, or that a migration fills on every machine. Such
@@ -63,9 +64,8 @@ struct Router {
   mutating func routeSlice() throws {
     var routed: [(entry: Entry, route: Route)] = []
     for entry in try entries() { routed.append((entry, try route(entry))) }
-    let placed = try placed(routed)
     for (entry, route) in routed {
-      try place(placed[entry.ref] ?? [], entry, again: route)
+      try placeAgain(entry, route)
       try carry(out: route, entry)
     }
     for case .leave(let zone) in routed.map(\.route) { try giveUp(zone) }
@@ -99,6 +99,7 @@ struct Router {
     switch op {
     case PendingSlice.Op.delete: entry.isDeleted = true
     case PendingSlice.Op.was: break
+    case PendingSlice.Op.update where row.word == PendingSlice.unreadable: entry.isUnreadable = true
     case PendingSlice.Op.update:
       guard let parent = entry.table.parent else { return }
       let layout = try transaction.catalog.layout(row.layout)
@@ -128,6 +129,8 @@ struct Router {
     let (ref, table) = (entry.ref, entry.table)
     let shown = try transaction.place(of: ref)
     guard let row = try row(table, ref.key) else {
+      // Its message has to be in some zone.
+      if entry.isUnreadable, shown == nil, let own = zones.privateZone { return .zone(own) }
       if let zone = try shown ?? (table.isHere ? nil : keeper(of: ref)) { return try routeDelete(entry, zone) }
       return try routeHeld(entry)
     }
@@ -264,31 +267,12 @@ struct Router {
 
   // MARK: Rows that found a zone before, and wait there
 
-  /// Returns the placed rows of the records in a slice, unless all are in the slice's only zone. They matter if a record
-  /// is moving, or if no zone has it yet.
-  private func placed(_ routed: [(entry: Entry, route: Route)]) throws -> [RecordRef: [PendingTable.Routed]] {
-    let moves = Set(routed.compactMap { if case .move(_, let to) = $0.route { to } else { nil } }).sorted()
-    let hasBirths = routed.contains { if case .birth = $0.route { true } else { false } }
-    guard try !moves.isEmpty || hasBirths || transaction.pending.hasArrivals() else { return [:] }
-    // A share may be large, but the records that move with it are already routed to it.
-    let targets = Set(routed.compactMap(\.route.target))
-    let only = targets.count == 1 ? targets.first : nil
-    let refs = Set(routed.map(\.entry.ref))
-    var placed: [RecordRef: [PendingTable.Routed]] = [:]
-    try transaction.pending.forEachRouted(departingFrom: moves, besides: only) { row in
-      guard let table = transaction.catalog.table(row.table) else { return }
-      let ref = RecordRef(table: table.id, key: table.form.canonical(row.key))
-      if refs.contains(ref) { placed[ref, default: []].append(row) }
-    }
-    return placed
-  }
-
   /// Moves earlier notes of a record to its new zone. A row has one zone, because a flush sends the values that the row
   /// has by then.
-  private func place(_ placed: [PendingTable.Routed], _ entry: Entry, again route: Route) throws {
+  private func placeAgain(_ entry: Entry, _ route: Route) throws {
     guard let target = route.target else { return }
     var isChanged = false
-    for row in placed {
+    for row in try transaction.pending.routed(entry.ref) {
       // A move to a zone whose departure is still pending: the record is back before it left.
       let isBack = if case .move = route { row.op == PendingSlice.Op.depart && abs(row.zone) == target } else { false }
       let isElsewhere = row.op != PendingSlice.Op.depart && row.zone != target
@@ -297,7 +281,7 @@ struct Router {
         try transaction.pending.remove([row.id])
         if !isBack { try leaveAgain(entry, row.zone) }
       } else {
-        try transaction.pending.assign([row.id], target)
+        try transaction.pending.assign([row.id], target, key: entry.ref.key)
       }
       isChanged = true
     }
@@ -329,24 +313,28 @@ struct Router {
   private func carry(out route: Route, _ entry: Entry) throws {
     try transaction.pending.remove(entry.lookIDs)
     switch route {
-    case .zone(let zone), .birth(let zone): try transaction.pending.assign(entry.ids, zone)
+    case .zone(let zone), .birth(let zone): try assign(entry, to: zone)
     case .keep(let own, let share):
       transaction.reached(.newRowKeptAsPrivate)
-      try transaction.pending.assign(entry.ids, own)
+      try assign(entry, to: own)
       var room = StoreLimits.assetInMemory
       try transaction.noteReceipt(
         entry.ref, try transaction.row(entry.ref, &room), zone: share, .notPermitted, now: entry.wall)
     case .move(let from, let to):
       transaction.reached(.recordMoved)
-      try transaction.pending.assign(entry.ids, to)
+      try assign(entry, to: to)
       try transaction.pending.note(entry.ref, PendingSlice.Op.arrive, word: from, wall: entry.wall, zone: to)
     case .drop:
       try transaction.pending.remove(entry.ids)
     case .leave(let zone):
       transaction.reached(.leftByDeletingRoot)
       try markRootGone(zone)
-      try transaction.pending.assign(entry.ids, zone)
+      try assign(entry, to: zone)
     }
+  }
+
+  private func assign(_ entry: Entry, to zone: Int64) throws {
+    try transaction.pending.assign(entry.ids, zone, key: entry.ref.key)
   }
 
   private func markRootGone(_ zone: Int64) throws {
@@ -386,14 +374,11 @@ extension Transaction {
   /// Returns whether a pending write has moved the row of one of the records to another zone: it is leaving this zone,
   /// or is not flushed yet. Such a row doesn't show the merged values of any zone.
   func isElsewhere(_ refs: Set<RecordRef>, than zone: Int64) throws -> Bool {
-    var isElsewhere = false
-    try pending.forEachRouted(elsewhereThan: zone) { row in
-      guard let table = catalog.table(row.table) else { return true }
-      let ref = RecordRef(table: table.id, key: table.form.canonical(row.key))
-      isElsewhere = try refs.contains(ref) && (row.zone == -zone || occupant(ref, besides: zone) == nil)
-      return !isElsewhere
+    try refs.contains { ref in
+      try pending.routed(ref).contains { row in
+        try row.zone != zone && (row.zone == -zone || occupant(ref, besides: zone) == nil)
+      }
     }
-    return isElsewhere
   }
 
   /// Returns whether rows were written to zones that this device may not write.

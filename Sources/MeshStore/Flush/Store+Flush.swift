@@ -256,7 +256,7 @@ private struct Flusher {
       for ref in plan.reshown { try materialiser.show(ref, overwriting: true) }
       try materialiser.settle()
     }
-    for (ref, message) in plan.tooLong { try materialiser.note(ref, .valueTooLong, message) }
+    for (ref, reason, message) in plan.unsent { try materialiser.note(ref, reason, message) }
     part.zone = records.zone
     part.zone.clock = part.clock
     if isAll {
@@ -353,7 +353,7 @@ extension Flusher {
     case .run:
       zone.runRows += Int64(plan.consumed)
     case .matches(let matches):
-      try pending.remove(matches.ids)
+      try pending.remove(matches.ids, filter)
     }
   }
 }

@@ -6,7 +6,7 @@ public struct LockHolder: Hashable, Sendable {
   /// The program's name, or an empty text if the kernel doesn't tell it.
   public let program: String
 
-  /// The bytes of the log's index that stand for locks.
+  /// The bytes that stand for locks, of the log's index and of a database without a log.
   enum Lock {
     /// The write lock.
     static let write = 120...120
@@ -14,10 +14,24 @@ public struct LockHolder: Hashable, Sendable {
     static let marks = 124...127
     /// The lock that every connection holds as long as it is open.
     static let open = 128...128
+    /// The lock of a program that writes to a database without a log.
+    static let reserved = 0x4000_0001...0x4000_0001
   }
 
-  /// Returns the other processes that hold a lock on the index of a database's log. Returns none if the kernel doesn't
-  /// list locks.
+  /// Returns the other processes that hold the write lock of a database, which needn't be open here.
+  public static func writers(ofDatabaseAt path: String) -> [LockHolder] {
+    let index = realpath(path, nil).map { place in
+      defer { free(place) }
+      return String(cString: place) + "-shm"
+    }
+    let writers =
+      all(Lock.write, ofIndex: index.flatMap { FileIdentity(at: $0)?.inode })
+      + all(Lock.reserved, ofIndex: FileIdentity(at: path)?.inode)
+    return Set(writers).sorted { $0.pid < $1.pid }
+  }
+
+  /// Returns the other processes that hold a lock on the index of a database's log, or on another file. Returns none if
+  /// the kernel doesn't list locks.
   static func all(_ bytes: ClosedRange<Int>, ofIndex inode: UInt64?) -> [LockHolder] {
     guard let inode, let table = try? String(contentsOfFile: "/proc/locks", encoding: .utf8) else { return [] }
     return pids(bytes, inode: inode, locks: table).filter { $0 != getpid() }.map {

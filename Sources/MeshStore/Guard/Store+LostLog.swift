@@ -5,15 +5,6 @@ import GRDB
 // MARK: - A log that was deleted while the store had the file open
 
 extension Store {
-  public enum LogRescue: Hashable, Sendable {
-    /// The file has everything that the log had.
-    case copied
-    /// Another log belongs to the file, and the two must not be mixed. The database as the store saw it is saved.
-    case saved
-    /// These processes still use the old log. The file can't be opened again before they have closed it.
-    case used([LockHolder])
-  }
-
   /// Gives up a log that is no longer at its path, so that the file can be opened again. If it is given up, the store
   /// writes nothing from then on, not even when it is closed.
   ///
@@ -32,11 +23,33 @@ extension Store {
       guard try file.whileAlone(isShared, { true }), (try? file.quickCheck()) != nil else { return false }
       return try file.whileAlone(isShared) { try !file.hasOtherLog && checkpoint(.truncate) }
     }
+    return try leaveLog(isCopied, savingTo: target)
+  }
+
+  private func leaveLog(_ isCopied: Bool, savingTo target: String) throws -> LogRescue {
     if !isCopied { _ = try backUp(to: target) }
     // Each device sends its own acknowledgement again.
     unsaved = [:]
     try guarding { try file.leaveLog() }
     return isCopied ? .copied : .saved
+  }
+}
+
+// MARK: - A file that was moved, without its log
+
+extension Store {
+  /// Gives up a file that was moved, as `leaveLog` gives up a log, and leaves no log at its former path. Programs that
+  /// open the file at `path` don't find the log, and begin another one.
+  public func leaveFile(movedTo path: String, savingTo target: String) throws -> LogRescue {
+    closeOthers()
+    let users = LockHolder.all(LockHolder.Lock.open, ofIndex: file.indexIdentity?.inode)
+    guard users.isEmpty else { return .used(users) }
+    let isCopied = try guarding {
+      try !MovedFile.hasLog(path) && file.whileAlone(false) { try !MovedFile.hasLog(path) && checkpoint(.truncate) }
+    }
+    let rescue = try leaveLog(isCopied, savingTo: target)
+    file.removeLog()
+    return rescue
   }
 }
 
@@ -75,6 +88,14 @@ extension DatabaseFile {
       }
       return false
     default: throw DatabaseError(resultCode: ResultCode(rawValue: code))
+    }
+  }
+
+  /// Removes the log and its index, unless other files have taken their places.
+  fileprivate func removeLog() {
+    for (name, identity) in [("-wal", logIdentity), ("-shm", indexIdentity)]
+    where identity != nil && FileIdentity(at: place + name) == identity {
+      unlink(place + name)
     }
   }
 

@@ -29,9 +29,14 @@ public enum HeldReason: Int64, Sendable, Hashable, CaseIterable {
   /// Like `unknownTable`, but the row was in the table when the table stopped being synchronized or was renamed. The
   /// values that the row showed then are kept beside those merged since. Displays show `unknownTable`.
   case untracked = 12
+  /// The key of a local row is no valid text in a file in UTF-16, so that no other machine would read the same key.
+  case keyUnreadable = 13
 
   /// Whether the record has a row in its table nevertheless.
-  public var isShown: Bool { self == .valueTooLong || self == .editRefused || self == .shownHereOnly }
+  public var isShown: Bool { isUnsent || self == .editRefused || self == .shownHereOnly }
+
+  /// Whether a local row is not sent. It may have no record.
+  public var isUnsent: Bool { self == .valueTooLong || self == .keyUnreadable }
 
   /// The word in displays and in `--json`.
   public var name: String {
@@ -47,6 +52,7 @@ public enum HeldReason: Int64, Sendable, Hashable, CaseIterable {
     case .assetIncomplete: "asset-incomplete"
     case .editRefused: "edit-refused"
     case .shownHereOnly: "shown-here-only"
+    case .keyUnreadable: "key-unreadable"
     }
   }
 }

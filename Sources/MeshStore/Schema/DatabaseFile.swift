@@ -112,6 +112,9 @@ final class DatabaseFile: Sendable {
     return try body()
   }
 
+  /// Makes statements wait for another process's lock as long as they usually do.
+  func waitAsUsual() { _ = patience.set(Self.busyTimeout) }
+
   /// Returns whether another connection has the write lock now.
   func isWriteLocked() throws -> Bool {
     try queue.writeWithoutTransaction { mesh_wal_try_write_lock(try $0.openConnection) == SQLITE_BUSY }
@@ -129,7 +132,7 @@ final class DatabaseFile: Sendable {
     }
   }
 
-  private static func place(of path: String) -> String {
+  static func place(of path: String) -> String {
     guard let place = realpath(path, nil) else { return path }
     defer { free(place) }
     return String(cString: place)

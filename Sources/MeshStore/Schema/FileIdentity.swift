@@ -12,3 +12,13 @@ public struct FileIdentity: Hashable, Sendable {
     (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))
   }
 }
+
+extension FileIdentity {
+  /// The path that the file has now, if this process has it open. Nil if it was deleted, or if the kernel doesn't tell.
+  var openPath: String? {
+    let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+    return descriptors.lazy.map { "/proc/self/fd/\($0)" }.filter { FileIdentity(at: $0) == self }
+      .compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: $0) }
+      .first { FileIdentity(at: $0) == self }
+  }
+}

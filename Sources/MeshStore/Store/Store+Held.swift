@@ -99,7 +99,7 @@ extension Transaction {
     if try tableList.isUntracked(ref.table) { return nil }
     let noted = try held.note(of: ref, in: zone.id)
     guard var reason = record?.held ?? noted?.reason,
-      record?.held != nil || reason == .valueTooLong || reason.isShown && record?.isShown == true
+      record?.held != nil || reason.isUnsent || reason.isShown && record?.isShown == true
     else { return nil }
     if reason == .untracked { reason = .unknownTable }
     var held = HeldRecord(
@@ -115,7 +115,9 @@ extension Transaction {
     case .missingParent, .parentDeleted, .parentElsewhere: try nameParents(of: ref, record, zone, &held)
     case .shownHereOnly:
       held.waitsFor = try self.held.awaited(by: ref, in: zone.id).map { try awaited($0, besides: zone) }
-    case .unknownTable, .untracked, .constraint, .valueTooLong, .outsideShare, .assetIncomplete, .editRefused: break
+    case .unknownTable, .untracked, .constraint, .valueTooLong, .keyUnreadable, .outsideShare, .assetIncomplete,
+      .editRefused:
+      break
     }
     return held
   }

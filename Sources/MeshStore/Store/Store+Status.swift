@@ -31,8 +31,8 @@ extension Store {
     }
   }
 
-  /// Returns the number of rows with a value that is too long to be sent. It reads only records that have a message.
-  public func tooLongCount() throws -> Int { try read { try $0.held.count(.valueTooLong) } }
+  /// Returns the number of rows that can't be sent. It reads only records that have a message.
+  public func unsentCount() throws -> Int { try read { try $0.held.countOfUnsent() } }
 
   /// Returns the number of records whose rows are older than the merged values, because their tables refuse those
   /// values.

@@ -50,7 +50,7 @@ extension Store {
       let row = try transaction.zoneRows.read(zone)?.id ?? 0
       // Rows that are not routed yet may belong to the zone.
       if try transaction.pending.mayHave(row) { return .pending }
-      return try transaction.held.has(.valueTooLong, in: row) || transaction.tableList.hasUncaptured()
+      return try transaction.held.hasUnsent(in: row) || transaction.tableList.hasUncaptured()
         ? .unsendable : .nothing
     }
   }

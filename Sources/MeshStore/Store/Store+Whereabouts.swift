@@ -3,24 +3,15 @@ import GRDB
 // MARK: - Is the open file the one at the path
 
 extension Store {
-  public enum Whereabouts: Hashable, Sendable {
-    /// The path leads to the open file.
-    case here
-    /// The path leads nowhere: the file was deleted or moved away.
-    case gone
-    /// The path leads to another file. A file was moved there, or a directory or a symbolic link was replaced.
-    case replaced(FileIdentity)
-    /// The path leads to the open file, but its log or the log's index was deleted or replaced. SQLite does neither
-    /// while the store has the file open. Programs that open the file from now on see nothing of the old log.
-    case logLost
-  }
-
   public var whereabouts: Whereabouts {
     guard let identity = file.identity else { return .here }
     guard let found = FileIdentity(at: path) else { return .gone }
     guard found == identity else { return .replaced(found) }
     return file.hasItsLog ? .here : .logLost
   }
+
+  /// The path that the open file has now, if it was moved. Nil if it was deleted, or if the kernel doesn't tell.
+  public var movedTo: String? { file.identity?.openPath }
 
   /// Gives up a file that is no longer at its path. Copies the rest of its log into it, and empties the log. Otherwise
   /// SQLite would take a log that is left at the path for the next file's log, and mix the two. For the same reason,
@@ -59,4 +50,17 @@ extension Store {
   public var writers: [LockHolder] {
     LockHolder.all(LockHolder.Lock.write, ofIndex: file.indexIdentity?.inode)
   }
+}
+
+/// The relation of the file that a store has open to the one at its path.
+public enum Whereabouts: Hashable, Sendable {
+  /// The path leads to the open file.
+  case here
+  /// The path leads nowhere: the file was deleted or moved away.
+  case gone
+  /// The path leads to another file. A file was moved there, or a directory or a symbolic link was replaced.
+  case replaced(FileIdentity)
+  /// The path leads to the open file, but its log or the log's index was deleted or replaced. SQLite does neither
+  /// while the store has the file open. Programs that open the file from now on see nothing of the old log.
+  case logLost
 }

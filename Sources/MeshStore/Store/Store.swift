@@ -53,15 +53,19 @@ public final class Store: ReplicaStore {
   /// - Parameters:
   ///   - create: False if a missing file is an error (`missing`).
   ///   - vfs: The name of a registered SQLite VFS, or nil for the operating system's.
+  ///   - lockPatience: The seconds that this waits for another process's lock, or nil for as long as later statements.
   ///   - staging: The storage for assets until they are in their rows.
   ///   - prepareConnection: Gives the connection, an `sqlite3 *`, the functions that the schema calls.
   ///   - probe: Notes the rare branches that the store takes.
   public init(
     path: String, create: Bool = true, cryptography: any Cryptography, vfs: String? = nil,
-    staging: any AssetStaging = MemoryStaging(), prepareConnection: (@Sendable (OpaquePointer) -> Void)? = nil,
+    lockPatience: Double? = nil, staging: any AssetStaging = MemoryStaging(),
+    prepareConnection: (@Sendable (OpaquePointer) -> Void)? = nil,
     probe: BranchProbe? = nil
   ) throws {
-    let file = try DatabaseFile(path: path, create: create, vfs: vfs, prepareConnection: prepareConnection)
+    let file = try DatabaseFile(
+      path: path, create: create, vfs: vfs, busyTimeout: lockPatience ?? DatabaseFile.busyTimeout,
+      prepareConnection: prepareConnection)
     let handle: OpaquePointer
     do {
       handle = try file.write { db in
@@ -91,6 +95,7 @@ public final class Store: ReplicaStore {
     history = try read { try $0.state.history() }
     if wasSilent { repairs.silences += 1 }
     try sweepAssets()
+    file.waitAsUsual()
   }
 
   public func setAccounts(_ accounts: Accounts, device: DeviceID) { (owners, self.device) = (accounts, device) }

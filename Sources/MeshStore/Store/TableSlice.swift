@@ -84,8 +84,10 @@ struct TableSlice {
       if slice.last == nil {
         slice.notes += try comparison.renamedAside()
         let missing = try comparison.deleted(task, isExchanged: next.isExchanged)
+        let unreadable = try table.isUTF16 ? Self.unreadableKeys(transaction, table) : []
         slice.notes += missing
-        slice.differences += missing.count
+        slice.notes += unreadable.map { Note(key: $0, op: PendingSlice.Op.update, word: Int(PendingSlice.unreadable)) }
+        slice.differences += missing.count + unreadable.count
       }
     }
     return slice
@@ -123,9 +125,22 @@ struct TableSlice {
 
   private func keys(_ transaction: Transaction, _ table: TableForm, _ count: Int) throws -> [Value] {
     let key = table.keyName.quotedName
+    var conditions = after == .null ? [] : ["\(key) > ?"]
+    // The next slice could not begin after a key that is read as another one.
+    if table.isUTF16 { conditions.append("NOT (\(TextEncoding.isBroken(key)))") }
     return try transaction.sql.all(
-      "SELECT \(key) FROM main.\(table.schema.name.quotedName)\(after == .null ? "" : " WHERE \(key) > ?")"
+      "SELECT \(key) FROM main.\(table.schema.name.quotedName)"
+        + (conditions.isEmpty ? "" : " WHERE \(conditions.joined(separator: " AND "))")
         + " ORDER BY \(key) LIMIT \(count)", after == .null ? [] : [after]
+    ) { $0.value(0) }
+  }
+
+  /// Returns the keys that are no valid text, as they are read. Triggers refuse such keys, but programs may have written
+  /// them while there were none.
+  private static func unreadableKeys(_ transaction: Transaction, _ table: TableForm) throws -> [Value] {
+    let key = table.keyName.quotedName
+    return try transaction.sql.all(
+      "SELECT \(key) FROM main.\(table.schema.name.quotedName) WHERE \(TextEncoding.isBroken(key)) LIMIT \(Choices.slice)"
     ) { $0.value(0) }
   }
 

@@ -47,15 +47,21 @@ struct HeldTable {
     try sql.exists("SELECT 1 FROM mesh_held WHERE reason = ? LIMIT 1", [.integer(reason.rawValue)])
   }
 
-  func has(_ reason: HeldReason, in zone: Int64) throws -> Bool {
-    try sql.exists(
-      "SELECT 1 FROM mesh_held WHERE reason = ? AND zone = ? LIMIT 1", [.integer(reason.rawValue), .integer(zone)])
+  /// Returns whether rows of the zone are not sent.
+  func hasUnsent(in zone: Int64) throws -> Bool {
+    try sql.exists("SELECT 1 FROM mesh_held WHERE reason IN (\(Self.unsent)) AND zone = ? LIMIT 1", [.integer(zone)])
   }
 
   /// Returns whether there are notes about records that have a row.
   func hasShown() throws -> Bool { try sql.exists(Self.someShown) }
 
   private static let someShown = "SELECT 1 FROM mesh_held WHERE reason IN (\(shownReasons)) LIMIT 1"
+
+  func countOfUnsent() throws -> Int {
+    Int(
+      try sql.integer(
+        "SELECT count(*) FROM mesh_held WHERE reason IN (\(Self.unsent)) AND tbl NOT IN (\(TableList.untracked))") ?? 0)
+  }
 
   func count(_ reason: HeldReason) throws -> Int {
     Int(
@@ -93,8 +99,13 @@ struct HeldTable {
   }
 
   /// The reasons of held records that have a row, as a list in SQL.
-  private static let shownReasons = HeldReason.allCases.filter(\.isShown).map { "\($0.rawValue)" }
-    .joined(separator: ", ")
+  private static let shownReasons = list(\.isShown)
+  /// The reasons of rows that are not sent, as a list in SQL.
+  static let unsent = list(\.isUnsent)
+
+  private static func list(_ isIncluded: (HeldReason) -> Bool) -> String {
+    HeldReason.allCases.filter(isIncluded).map { "\($0.rawValue)" }.joined(separator: ", ")
+  }
 
   // MARK: Waiting
 

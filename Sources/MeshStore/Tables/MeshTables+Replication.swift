@@ -11,7 +11,7 @@ extension MeshTables {
   ]
 
   /// The indexes that are created once the tables have the columns of this format.
-  static let indexes = [assetWaiting, conflictCause, layoutColumns]
+  static let indexes = [assetWaiting, conflictCause, layoutColumns, pendingRouted]
 
   /// Brings tables of an earlier format up to this one.
   static func update(_ db: Database, from format: Int) throws {
@@ -76,6 +76,10 @@ extension MeshTables {
     if format < 19 { try add("unsure INTEGER NOT NULL DEFAULT 0", to: "mesh_recall", db) }
     // This makes the node check the triggers.
     if format < 20 { try db.execute(sql: "UPDATE mesh_state SET schema_version = 0") }
+    // Notes that have a zone are found by canonical keys. These are routed again.
+    if format < 21 {
+      try db.execute(sql: "UPDATE mesh_pending SET zone = NULL WHERE zone NOTNULL AND op IN (1, 2, 3, 4, 9)")
+    }
     if format < 13 { try add("rules BLOB", to: "mesh_foreign_schema", db) }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }

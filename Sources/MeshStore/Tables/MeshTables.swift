@@ -3,7 +3,7 @@ import GRDB
 /// The tables that the store keeps beside the app's tables, one constant for each. `Tables.md` is their specification.
 enum MeshTables {
   /// The format of all these tables. A file with a greater number is refused.
-  static let format = 20
+  static let format = 21
 
   /// Creates the missing tables. Throws `StoreError` (`formatTooNew`) if a later version of mesh created them.
   static func create(_ db: Database) throws {
@@ -87,10 +87,10 @@ enum MeshTables {
       id INTEGER PRIMARY KEY,                     -- in the order of writing; from 1 again once the log was empty
       tbl INTEGER NOT NULL,                       -- mesh_table.id
       layout INTEGER NOT NULL,                    -- mesh_layout.id
-      key,                                        -- as it is spelled in the row; no affinity
+      key,                                        -- as it is spelled in the row, or canonical once the zone is known; no affinity
       op INTEGER NOT NULL,                        -- 1 insert, 2 update, 3 delete; ours: 4 import, 5 depart, 6 arrive, 7 look,
                                                   -- 8 adopt, 9 a column's value before
-      word INTEGER NOT NULL,                      -- op 1: 1 if mesh put a former version back; op 2: which 63 columns the mask is about; op 3: 1 if the row got another key;
+      word INTEGER NOT NULL,                      -- op 1: 1 if mesh put a former version back; op 2: which 63 columns the mask is about, or -1 if the key is no valid text; op 3: 1 if the row got another key;
                                                   -- op 4: not 0 if the table was tracked before; op 8: mesh_table.id of the old name; op 9: mesh_column.id
       mask INTEGER NOT NULL,                      -- op 2: bit i: column number 63 * word + i has changed; op 8: 1 if
                                                   -- the rows that the table lacks were deleted, 2 if it was adopted before
@@ -99,4 +99,8 @@ enum MeshTables {
       was                                         -- op 9: the value; no affinity
     )
     """
+
+  /// Finds the notes of a record that have a zone. Notes of triggers have none, so the index doesn't slow down programs.
+  static let pendingRouted =
+    "CREATE INDEX IF NOT EXISTS mesh_pending_routed ON mesh_pending (tbl, key) WHERE zone IS NOT NULL"
 }

@@ -92,18 +92,12 @@ struct PendingTable {
 
   func hasUnrouted() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_pending WHERE zone IS NULL LIMIT 1") }
 
-  /// Returns whether records are moving to a zone.
-  func hasArrivals() throws -> Bool { try sql.exists(Self.arrivals) }
-
   /// Returns the records that have moved to another zone, with the zones that they are about to leave.
   func departures() throws -> [(ref: RecordRef, zone: Int64)] {
     try sql.all("SELECT tbl, key, abs(zone) FROM mesh_pending WHERE op = \(PendingSlice.Op.depart)") {
       ($0.ref(0), $0.integer(2))
     }
   }
-
-  private static let arrivals =
-    "SELECT 1 FROM mesh_pending WHERE op = \(PendingSlice.Op.arrive) AND zone IS NOT NULL LIMIT 1"
 
   /// Returns whether there are notes of zones that this device may not write.
   func hasForbidden() throws -> Bool { try sql.exists("\(Self.forbidden) LIMIT 1") }
@@ -239,28 +233,12 @@ struct PendingTable {
     WHERE key IS NOT NULL AND op <> \(PendingSlice.Op.look) AND (op <> \(PendingSlice.Op.depart) OR abs(zone) = ?)
     """
 
-  /// Visits the notes that have another zone, until the closure returns false.
-  func forEachRouted(elsewhereThan zone: Int64, _ visit: (Routed) throws -> Bool) throws {
-    let statement = try sql.statement(
-      "SELECT id, op, zone, tbl, key FROM mesh_pending WHERE zone <> ? AND key IS NOT NULL")
-    statement.bind(zone, at: 1)
-    defer { statement.reset() }
-    while try statement.step(), try visit(Self.routed(statement)) {}
-  }
+  /// Returns the notes of a record that have a zone.
+  func routed(_ ref: RecordRef) throws -> [Routed] { try sql.all(Self.ofRecord, ref.place, Self.routed) }
 
-  /// Visits the notes of records that depart from some zones, and the other notes that have a zone.
-  ///
-  /// - Parameter target: The zone whose notes to leave out, or nil for none.
-  func forEachRouted(departingFrom zones: [Int64], besides target: Int64?, _ visit: (Routed) -> Void) throws {
-    let statement = try sql.statement(
-      """
-      SELECT id, op, zone, tbl, key FROM mesh_pending WHERE zone IS NOT NULL AND key IS NOT NULL AND CASE op
-        WHEN \(PendingSlice.Op.depart) THEN abs(zone) IN (\(zones.map { "\($0)" }.joined(separator: ", ")))
-        ELSE \(target.map { "zone <> \($0)" } ?? "true") END
-      """)
-    defer { statement.reset() }
-    while try statement.step() { visit(Self.routed(statement)) }
-  }
+  /// The index `mesh_pending_routed` finds them.
+  static let ofRecord =
+    "SELECT id, op, zone, tbl, key FROM mesh_pending WHERE zone IS NOT NULL AND tbl = ? AND key = ?"
 
   /// Returns the notes of a zone.
   func routed(to zone: Int64, onlyArrivals: Bool) throws -> [Routed] {
@@ -397,9 +375,18 @@ struct PendingTable {
 
   // MARK: Routing
 
-  /// - Parameter zone: The zone, or nil to make the notes be routed again.
-  func assign(_ ids: [Int64], _ zone: Int64?) throws {
-    for id in ids { try sql.run("UPDATE mesh_pending SET zone = ? WHERE id = ?", [.optional(zone), .integer(id)]) }
+  /// Assigns notes of a record to a zone.
+  ///
+  /// - Parameter key: The record's key in canonical form. From now on, the notes are found by it.
+  func assign(_ ids: [Int64], _ zone: Int64, key: Value) throws {
+    for id in ids {
+      try sql.run("UPDATE mesh_pending SET zone = ?, key = ? WHERE id = ?", [.integer(zone), key, .integer(id)])
+    }
+  }
+
+  /// Makes notes be routed again.
+  func unassign(_ ids: [Int64]) throws {
+    for id in ids { try sql.run("UPDATE mesh_pending SET zone = NULL WHERE id = ?", [.integer(id)]) }
   }
 
   /// Makes the departures of moved records visible to the next flush.
@@ -407,8 +394,12 @@ struct PendingTable {
 
   // MARK: Removing
 
-  func remove(_ ids: [Int64]) throws {
-    for id in ids { try sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(id)]) }
+  /// - Parameter filter: The zone whose notes to remove, or 0 for all notes.
+  func remove(_ ids: [Int64], _ filter: Int64 = 0) throws {
+    for id in ids {
+      try sql.run(
+        "DELETE FROM mesh_pending WHERE id = ?1 AND (?2 = 0 OR zone = ?2)", [.integer(id), .integer(filter)])
+    }
   }
 
   /// - Parameter filter: The zone whose notes to remove, or 0 for all notes.

@@ -48,13 +48,12 @@ struct RecordTable {
       ref.place(in: zone))
   }
 
-  /// Returns the zones that have a record, and those in which its row is too long to be sent, with whether the row shows
-  /// it.
+  /// Returns the zones that have a record, and those in which its row is not sent, with whether the row shows it.
   func zonesToExplain(_ ref: RecordRef) throws -> [(zone: Int64, isShown: Bool)] {
     try sql.all(
       """
       SELECT zone, held IS NULL AND generation & 1 FROM mesh_record WHERE tbl = ?1 AND key = ?2
-      UNION SELECT zone, 0 FROM mesh_held WHERE tbl = ?1 AND key = ?2 AND reason = \(HeldReason.valueTooLong.rawValue)
+      UNION SELECT zone, 0 FROM mesh_held WHERE tbl = ?1 AND key = ?2 AND reason IN (\(HeldTable.unsent))
         AND (tbl, key, zone) NOT IN (SELECT tbl, key, zone FROM mesh_record WHERE tbl = ?1 AND key = ?2)
       """, ref.place
     ) { ($0.integer(0), $0.integer(1) == 1) }

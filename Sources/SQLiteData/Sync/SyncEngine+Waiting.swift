@@ -18,8 +18,8 @@ extension SyncEngine {
         guard report.tooLong == 0 else {
           throw SyncError(
             .tooLong,
-            "\(report.tooLong) rows have a value that is too long to be sent. The other rows were sent. mesh doctor names the "
-              + "rows.")
+            "\(report.tooLong) rows can't be sent: a value is too long, or the key is no valid text. The other rows were sent. "
+              + "mesh held lists the rows.")
         }
         return report.pending == 0 && report.missing.allSatisfy { $0.behind.there == 0 }
       }

@@ -29,7 +29,7 @@ public struct SyncError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let noDevice = Code(rawValue: "peers.none")
     /// The action wasn't done within the given time.
     public static let notInTime = Code(rawValue: "engine.notInTime")
-    /// A row has a value that is too long to be sent.
+    /// A row can't be sent: a value is too long, or the key is no valid text.
     public static let tooLong = Code(rawValue: "rows.tooLong")
     /// Rows were written while no writes were allowed.
     public static let rowsWritten = Code(rawValue: "engine.rowsWritten")

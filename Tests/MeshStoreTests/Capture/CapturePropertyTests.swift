@@ -1,6 +1,7 @@
 import CSQLite
 import GRDB
 import MeshCore
+import MeshTesting
 import Testing
 
 @testable import MeshStore
@@ -17,7 +18,7 @@ import Testing
 
   typealias Rows = [Value: [String: Value]]
 
-  @Test(arguments: 1...24 as ClosedRange<UInt64>)
+  @Test(arguments: TestSeeds.through(24 as UInt64))
   func `the log explains every difference`(seed: UInt64) throws {
     let bench = try CaptureBench(Self.schema, track: Self.tables, integerKeys: true)
     var random = SplitMix(state: seed)

@@ -118,6 +118,50 @@ import Testing
     #expect(refusal?.reasons == ["v: 1 of its keys are no valid UTF-16 text; give these rows other keys"])
   }
 
+  private static let table = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a TEXT, n INTEGER NOT NULL DEFAULT 0)"
+
+  @Test(
+    "a row whose key became no valid text while triggers were missing is listed until it gets another", arguments: lone)
+  func brokenKeyUnnoticed(_ units: String) throws {
+    let (a, b) = (try peer(1, isUTF16: true), try peer(2, isUTF16: false))
+    try a.run("INSERT INTO t VALUES ('k', 'x', 1)")
+    try synchronize([a, b])
+    let broken = "CAST(x'\(units)' AS TEXT)"
+    try a.run(
+      "DROP TABLE t; \(Self.table); INSERT INTO t VALUES ('k', 'x', 1), (\(broken), 'y', 2), ('z', 'z', 3)")
+    try synchronize([a, b])
+    #expect(try b.rows("SELECT * FROM t ORDER BY id") == ["\"k\"|\"x\"|1", "\"z\"|\"z\"|3"])
+    for _ in 1...2 {
+      let held = try a.store.heldRecords(limit: 9)
+      #expect(held.map(\.reason) == [.keyUnreadable] && held.first?.message == TextEncoding.keyAdvice)
+      #expect(try a.store.unsent(Peer.zone) == .unsendable && a.store.unsentCount() == 1)
+      #expect(try rescan(a) == 0)
+    }
+    try a.run("UPDATE t SET id = 'good' WHERE hex(id) = '\(units.uppercased())'")
+    try synchronize([a, b])
+    #expect(try a.store.heldRecords(limit: 9).isEmpty && a.store.unsent(Peer.zone) == .nothing)
+    for peer in [a, b] { #expect(try peer.rows("SELECT n FROM t WHERE id = 'good'") == ["2"]) }
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test("a comparison goes on after a key that is no valid text")
+  func comparisonAfterBrokenKey() throws {
+    let (a, b) = (try peer(1, isUTF16: true), try peer(2, isUTF16: false))
+    // In this order, the invalid key is the last one of the first slice, and is read as a key after the others.
+    try a.run(
+      """
+      DROP TABLE t; \(Self.table);
+      WITH RECURSIVE i(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM i WHERE i < \(Choices.slice))
+        INSERT INTO t (id) SELECT iif(i < \(Choices.slice), char(256) || i, CAST(x'00d8' AS TEXT)) FROM i;
+      INSERT INTO t (id) VALUES ('b1'), ('b2')
+      """)
+    try synchronize([a, b])
+    #expect(try b.rows("SELECT count(*), max(id = 'b1'), max(id = 'b2') FROM t") == ["\(Choices.slice + 1)|1|1"])
+    try a.run("DELETE FROM t WHERE hex(id) = '00D8'")
+    try synchronize([a, b])
+    #expect(try a.store.heldRecords(limit: 9).isEmpty && a.digest() == b.digest())
+  }
+
   @Test("mesh has a value that is no valid UTF-16 as programs read it in UTF-8", arguments: lone, [true, false])
   func brokenValue(_ units: String, _ isUTF16: Bool) throws {
     let (a, b) = (try peer(1, isUTF16: true), try peer(2, isUTF16: isUTF16))

@@ -74,7 +74,7 @@ private let schema = """
     #expect(try a.store.conflicts(limit: 10).allSatisfy { $0.column != nil })
   }
 
-  @Test(arguments: 1...24)
+  @Test(arguments: TestSeeds.through(24 as UInt64))
   func branchesAreTakenBackAndWrittenAgainInAnyOrder(seed: UInt64) throws {
     var generator = SplitMix64(seed: seed)
     let world = try World(peer)

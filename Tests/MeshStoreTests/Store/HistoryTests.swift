@@ -1,4 +1,5 @@
 import MeshCore
+import MeshTesting
 import Testing
 
 @testable import MeshStore
@@ -40,7 +41,7 @@ struct Dice {
     }
   }
 
-  @Test(arguments: 1...40)
+  @Test(arguments: TestSeeds.through(40))
   func allReplicasConvergeToTheModel(seed: Int) throws {
     var dice = Dice(state: UInt64(seed) &* 0x9e37_79b9_7f4a_7c15)
     let peers = try (1...3).map {

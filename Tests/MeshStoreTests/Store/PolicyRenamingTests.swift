@@ -58,7 +58,7 @@ import Testing
     try expectEqual([late] + peers, "SELECT m FROM item", ["324118"])
   }
 
-  @Test("counters that are renamed at random moments end exact", arguments: 1...12)
+  @Test("counters that are renamed at random moments end exact", arguments: TestSeeds.through(12 as UInt64))
   func randomRenamings(seed: UInt64) throws {
     var generator = SplitMix64(seed: seed)
     let peers = try peers()

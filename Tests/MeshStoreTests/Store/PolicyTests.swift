@@ -251,7 +251,9 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     #expect(try learn(.greatest, at: peer.now + 1, isOwn: true) == .last)
   }
 
-  @Test("random writes and exchanges end equal, and increments alone end exact", arguments: 1...20)
+  @Test(
+    "random writes and exchanges end equal, and increments alone end exact",
+    arguments: TestSeeds.through(20 as UInt64))
   func randomHistories(seed: UInt64) throws {
     var generator = SplitMix64(seed: seed)
     let peers = try peers(3, "('a', 0, 0, 0, 't'), ('b', 0, 0, 0, 't'), ('c', 0, 0, 0, 't')")

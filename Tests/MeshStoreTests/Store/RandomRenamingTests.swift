@@ -22,7 +22,7 @@ import Testing
 
   private static let keys = (0..<6).map { "k\($0)" }
 
-  @Test("no write and no delete is lost while machines rename a table", arguments: 0..<32 as Range<UInt64>)
+  @Test("no write and no delete is lost while machines rename a table", arguments: TestSeeds.through(32 as UInt64))
   func renames(seed: UInt64) throws {
     var generator = SplitMix64(seed: seed)
     let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a TEXT)"

@@ -1,5 +1,6 @@
 import GRDB
 import MeshCore
+import MeshTesting
 import Testing
 
 @testable import MeshStore
@@ -76,7 +77,9 @@ import Testing
     try peer.apply()
   }
 
-  @Test(arguments: Array(1...40) + [173]) func equalSchemasShowEqualRowsHoweverTheyCameToThem(seed: Int) throws {
+  @Test(arguments: Array(TestSeeds.through(40)) + [173]) func equalSchemasShowEqualRowsHoweverTheyCameToThem(seed: Int)
+    throws
+  {
     var dice = Dice(state: UInt64(seed) &* 0x9e37_79b9_7f4a_7c15)
     let version = Version(&dice, isStrict: true)
     let authors = try (1...3).map { try Peer(UInt8($0), schema: Self.loose, track: ["list", "item"]) }

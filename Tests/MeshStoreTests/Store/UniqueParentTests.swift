@@ -1,4 +1,5 @@
 import MeshCore
+import MeshTesting
 import Testing
 
 @testable import MeshStore
@@ -170,7 +171,7 @@ import Testing
     return found.sorted()
   }
 
-  @Test(arguments: 1...60) func anyHistoryEndsWithWhatParentsAndKeysSay(seed: Int) throws {
+  @Test(arguments: TestSeeds.through(60)) func anyHistoryEndsWithWhatParentsAndKeysSay(seed: Int) throws {
     var dice = Dice(state: UInt64(seed) &* 0x9e37_79b9_7f4a_7c15)
     let orders = [Self.tables, Self.tables.reversed(), ["m", "p", "n", "ch"]]
     let peers = try (0..<3).map { try peer(UInt8($0 + 1), order: orders[$0]) }

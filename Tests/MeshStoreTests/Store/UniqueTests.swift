@@ -1,4 +1,5 @@
 import MeshCore
+import MeshTesting
 import Testing
 
 @testable import MeshStore
@@ -76,7 +77,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 1...30) func anyHistoryEndsWithWhatTheOrderOfKeysSays(seed: Int) throws {
+  @Test(arguments: TestSeeds.through(30)) func anyHistoryEndsWithWhatTheOrderOfKeysSays(seed: Int) throws {
     var dice = Dice(state: UInt64(seed) &* 0x9e37_79b9_7f4a_7c15)
     let peers = try (1...3).map { try peer(UInt8($0)) }
     for _ in 0..<50 {

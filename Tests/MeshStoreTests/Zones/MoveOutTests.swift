@@ -83,6 +83,36 @@ import Testing
     #expect(try alice.records(Self.share) == ["lists L"])
   }
 
+  @Test("an edit that waits goes where its record goes, however its key is spelled")
+  func aKeyThatIsSpelledOtherwise() throws {
+    let (alice, bob) = try members()
+    for device in [alice, bob] {
+      try device.run(
+        "CREATE TABLE notes (id TEXT COLLATE NOCASE PRIMARY KEY NOT NULL, list TEXT REFERENCES lists, title TEXT)")
+      try device.store.track(tables: ["notes"], private: [], integerKeys: false, now: device.now)
+    }
+    try alice.run("INSERT INTO notes VALUES ('n1', 'L', 'harmless')")
+    try converge([alice, bob])
+    alice.lacking = [Self.share]
+    try alice.run("UPDATE notes SET id = 'N1', title = 'harmless, too' WHERE id = 'n1'")
+    try alice.settle()
+    try alice.run("UPDATE notes SET list = 'M', title = '\(Self.secret)' WHERE id = 'N1'")
+    try alice.settle()
+    alice.lacking = []
+    try converge([alice, bob])
+    #expect(try alice.rows("SELECT id, list, title FROM notes") == ["N1|M|\(Self.secret)"])
+    #expect(try bob.rows("SELECT id FROM notes").isEmpty && !SharedList.texts(bob).contains(Self.secret))
+    #expect(try !alice.records(Self.share).contains { $0.hasPrefix("notes") } && alice.store.pendingCount() == 0)
+    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+  }
+
+  @Test("an index finds the notes of a record that have a zone")
+  func routedNotesAreFoundByAnIndex() throws {
+    let alice = try SharedList.alice()
+    let plan = try alice.rows("EXPLAIN QUERY PLAN \(PendingTable.ofRecord.replacing("?", with: "1"))")
+    #expect(plan.count == 1 && plan.allSatisfy { $0.contains("USING INDEX mesh_pending_routed") }, "\(plan)")
+  }
+
   @Test("an edit that lost because its record left the share is listed with the value that the record has now")
   func anEditOfWhatLeft() throws {
     let (alice, bob) = try members()

@@ -29,6 +29,41 @@ import Testing
     }
   }
 
+  @Test("changes that arrive while many records move end none of the moves")
+  func changesAmongManyMoves() throws {
+    let (alice, laptop, bob) = (try SharedList.alice(), try SharedList.laptop(), try SharedList.bob())
+    try alice.run(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(2 * Choices.slice + 2))
+        INSERT INTO reminders SELECT 'x' || i, iif(i % 2, 'L', 'M'), 'x', 0 FROM n
+      """)
+    try converge([alice, laptop, bob])
+    try bob.run("UPDATE reminders SET title = 'of Bob' WHERE id IN ('x1', 'x\(2 * Choices.slice + 1)')")
+    try laptop.run("UPDATE reminders SET title = 'of the laptop' WHERE id IN ('x2', 'x\(2 * Choices.slice + 2)')")
+    for device in [bob, laptop] { try device.settle() }
+    try alice.store(of: Self.share, from: bob)
+    try alice.store(of: Self.home, from: laptop)
+    try alice.run("UPDATE reminders SET list = iif(list = 'L', 'M', 'L') WHERE id LIKE 'x%'")
+    repeat {
+      for zone in [Self.share, Self.home] {
+        _ = try alice.store.apply(zone, alice.reader(zone), flushing: alice.writers(), now: alice.now)
+      }
+    } while try alice.step()
+    try converge([alice, laptop, bob])
+    #expect(try alice.contents() == laptop.contents())
+    #expect(
+      try alice.rows("SELECT id FROM reminders WHERE list = 'L' ORDER BY id")
+        == bob.rows("SELECT id FROM reminders ORDER BY id"))
+    for zone in [Self.home, Self.share] { #expect(try alice.store.digest(zone) == laptop.store.digest(zone)) }
+    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+    for device in [alice, laptop, bob] { #expect(try device.held().isEmpty && device.store.pendingCount() == 0) }
+    for title in ["of Bob", "of the laptop"] {
+      let isKept = try alice.rows("SELECT count(*) FROM reminders WHERE title = '\(title)'") == ["2"]
+      let lost = try alice.store.conflicts(limit: 9).count { $0.loserValue == .text(Array(title.utf8)) }
+      #expect(isKept || lost == 2, "\(title)")
+    }
+  }
+
   /// A member of another's zone.
   private func neighbour(_ zone: ZoneID = other) throws -> Member {
     let member = try Member(5, [ZoneStanding(zone: zone, role: .privateZone)])

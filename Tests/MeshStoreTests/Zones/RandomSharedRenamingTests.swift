@@ -24,7 +24,8 @@ import Testing
   private static let keys = (0..<5).map { "k\($0)" }
 
   @Test(
-    "no write and no delete is lost while members rename a table of their share", arguments: 0..<24 as Range<UInt64>)
+    "no write and no delete is lost while members rename a table of their share",
+    arguments: TestSeeds.through(24 as UInt64))
   func renames(seed: UInt64) throws {
     var generator = SplitMix64(seed: seed)
     var machines = [

@@ -1,4 +1,5 @@
 import MeshCore
+import MeshTesting
 import Testing
 
 @testable import MeshStore
@@ -45,7 +46,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 1...12)
+  @Test(arguments: TestSeeds.through(12))
   func devicesOfOneAccountEndWithTheSameTablesAndMembersWithTheSameRecords(seed: Int) throws {
     var draw = Draw(state: UInt64(seed))
     let desktop = try Member(1, Self.standings(owner: true, home: 1), foreignKeys: seed.isMultiple(of: 2))

@@ -52,12 +52,12 @@ actor WaitingNode: NodeControl {
 
   /// Opens the node as soon as the lock is free. Returns nil if the daemon is told to stop before.
   private func open() async throws -> NodeService? {
-    defer { notice.finish() }
     var told = (reason: "", at: ContinuousClock.now)
     while !Task.isShuttingDownGracefully {
       do {
         let service = try await opening.service()
         node = service.node
+        notice.finish()
         return service
       } catch let error as StoreError where error.code == .locked {
         reason = describe()

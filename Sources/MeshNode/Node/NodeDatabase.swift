@@ -175,19 +175,19 @@ final class NodeDatabase {
   ///
   /// - Returns: Why the file can't be opened yet, or nil.
   private func bringLog() throws -> Refusal? {
-    guard let place = movedTo, !isOpen else { return nil }
-    switch try MovedFile.bringLog(to: path, from: place) {
+    guard let place = movedTo else { return nil }
+    switch try MovedFile.bringLog(to: path, from: place, isOpen: isOpen) {
     case .complete: break
     case .left:
       note(
         "\(path) was at \(place) for a while, and programs wrote to it there. They left commits in \(place)-wal, and the "
-          + "file doesn't have them, because it was written since it is back")
+          + "file doesn't have them, because another log was in use at \(path)")
     case .used(let others):
       return Refusal(
         code: "database.gone",
         message:
-          "\(path) was at \(place) for a while, and \(names(others)) still uses it under that name, so nothing is "
-          + "synchronized. Its writes are not in the file. End that program: the node opens the file by itself then."
+          "\(path) was at \(place) for a while, and \(names(others)) still has it open, so nothing is synchronized. What "
+          + "programs wrote to it there may not be in the file. End that program: the node opens the file by itself then."
       )
     }
     movedTo = nil

@@ -17,6 +17,11 @@ extension Materialiser {
     var required: String?
 
     static let none = Assets()
+
+    /// The values that are assigned to columns of the row.
+    func assigned(_ values: [Int64: Value]) -> [Int64: Value] {
+      values.filter { !untouched.contains($0.key) && missing[$0.key] == nil }
+    }
   }
 
   /// Returns the record's assets.
@@ -78,6 +83,14 @@ extension Materialiser {
       if value != .null { assets.shown[column] = value }
     }
     try update(table, ref.key, defaults, Set(defaults.keys))
+  }
+
+  /// Keeps the BLOBs of a row that other values replace.
+  func keepReplaced(_ before: StoredRecord, by written: [Int64: Value], _ assets: Assets, _ ref: RecordRef) throws {
+    let replaced = before.shown.filter { column, value in
+      value.asset != nil && assets.shown[column] != value && written[column] != nil
+    }
+    try transaction.keepOverwritten(replaced, ref)
   }
 
   /// Copies assets of a row that is rewritten or removed to the staging.

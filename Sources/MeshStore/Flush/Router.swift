@@ -174,7 +174,8 @@ struct Router {
   /// Routes a record that is not in its table: an edit was noted before it was withdrawn, or its parent is in another
   /// zone.
   private mutating func routeHeld(_ entry: Entry) throws -> Route {
-    guard let zone = try keeper(of: entry.ref) else { return .drop }
+    // The flush of a row that was never sent, and is gone, removes its message.
+    guard let zone = try keeper(of: entry.ref) ?? transaction.held.zoneOfUnsent(entry.ref) else { return .drop }
     guard entry.mayMove, let left = try transaction.zoneRows.read(id: zone),
       let record = try ZoneRecords(transaction, zone: left).load(entry.ref), record.held != .outsideShare
     else { return entry.ids.isEmpty ? .drop : .zone(zone) }

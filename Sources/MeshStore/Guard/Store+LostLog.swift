@@ -15,9 +15,7 @@ extension Store {
   /// - Throws: `StoreError` if the log could neither be copied nor saved. It exists as long as the store is open.
   public func leaveLog(savingTo target: String, isShared: Bool = false) throws -> LogRescue {
     closeOthers()
-    // The lock of an index is listed after the index was deleted, too.
-    let users = LockHolder.all(LockHolder.Lock.open, ofIndex: file.indexIdentity?.inode)
-    guard users.isEmpty else { return .used(users) }
+    guard file.users.isEmpty else { return .used(file.users) }
     let isCopied = try guarding {
       // The check can take seconds, so other programs are not kept out meanwhile.
       guard try file.whileAlone(isShared, { true }), (try? file.quickCheck()) != nil else { return false }
@@ -42,8 +40,11 @@ extension Store {
   /// open the file at `path` don't find the log, and begin another one.
   public func leaveFile(movedTo path: String, savingTo target: String) throws -> LogRescue {
     closeOthers()
-    let users = LockHolder.all(LockHolder.Lock.open, ofIndex: file.indexIdentity?.inode)
-    guard users.isEmpty else { return .used(users) }
+    // The log may have been moved along.
+    if file.logIdentity != nil && FileIdentity(at: path + "-wal") == file.logIdentity {
+      return try leaveLog(true, savingTo: target)
+    }
+    guard file.users.isEmpty else { return .used(file.users) }
     let isCopied = try guarding {
       try !MovedFile.hasLog(path) && file.whileAlone(false) { try !MovedFile.hasLog(path) && checkpoint(.truncate) }
     }
@@ -54,6 +55,9 @@ extension Store {
 }
 
 extension DatabaseFile {
+  /// The processes that use the opened index. Its locks are listed after it was deleted, too.
+  fileprivate var users: [LockHolder] { LockHolder.all(LockHolder.Lock.open, ofIndex: indexIdentity?.inode) }
+
   /// Whether the log and its index are the ones that were opened.
   var hasItsLog: Bool {
     vfs != nil

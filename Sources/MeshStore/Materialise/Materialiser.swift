@@ -144,18 +144,9 @@ final class Materialiser {
     if let column = assets.required { return try lack(column, ref, table, record, values, replacing: old) }
     let folded = try transaction.folded(table, state)
     let base = old?.hasBase == true ? old : nil
-    // The row still has the values of an earlier life in columns that nobody wrote since.
-    let left = (base?.shown ?? [:]).keys.filter { values[$0] == nil }
-    let reset = left.compactMap { column in table.indexes[column].map { (column, table.defaultValue($0)) } }
-    let written = values.filter { !assets.untouched.contains($0.key) && assets.missing[$0.key] == nil }
-      .merging(local) { merged, _ in merged }.merging(folded) { $1 }.merging(chosen) { $1 }
-      .merging(reset) { written, _ in written }
-    if let before {
-      let replaced = before.shown.filter { column, value in
-        value.asset != nil && assets.shown[column] != value && written[column] != nil
-      }
-      try transaction.keepOverwritten(replaced, ref)
-    }
+    let written = assets.assigned(values).merging(local) { merged, _ in merged }.merging(folded) { $1 }
+      .merging(chosen) { $1 }.merging(leftovers(base, table, values)) { written, _ in written }
+    if let before { try keepReplaced(before, by: written, assets, ref) }
     do {
       // A row that is rewritten must still exist if the table refuses the new version.
       try wholly(table, isReplaced: changed == nil && stays) {
@@ -187,6 +178,14 @@ final class Materialiser {
     try records.save(ref, record, replacing: old)
     if !table.references.isEmpty { unchecked.append(ref) }
     if stays { try release(ref, table) } else { try appear(ref) }
+  }
+
+  /// Returns the defaults of columns that nobody wrote in this life of a record, and that its row still has from an
+  /// earlier one.
+  private func leftovers(_ base: StoredRecord?, _ table: TableForm, _ values: [Int64: Value]) -> [Int64: Value] {
+    (base?.shown ?? [:]).filter { values[$0.key] == nil && table.indexes[$0.key] != nil }.reduce(into: [:]) {
+      $0[$1.key] = table.indexes[$1.key].map(table.defaultValue)
+    }
   }
 
   /// Returns the merged values that a written row doesn't show, and the other values that it shows.

@@ -42,9 +42,9 @@ struct ZoneBook {
     privateZone = entries.first { $0.role == .privateZone }?.id
   }
 
-  /// Whether each row's zone has to be determined, because the file has a share. It may be the only zone that is known:
-  /// a device can learn of a share before it learns of its account's private zone.
-  var isRouted: Bool { entries.values.contains { $0.role != .privateZone } }
+  /// Whether each row's zone has to be determined, because the file has several zones, or a share. A share may be the
+  /// only zone that is known: a device can learn of it before it learns of its account's private zone.
+  var isRouted: Bool { entries.count > 1 || entries.values.contains { $0.role != .privateZone } }
 
   /// Returns the share that was made of this record: the one that shows it, or one of this account's.
   ///

@@ -83,11 +83,8 @@ extension Store {
         kept.held = .untracked
         var base = kept.extra
         for column in old.extra.keys {
-          guard let index = form?.indexes[column] else {
-            base[column] = .null
-            continue
-          }
-          if let row { base[column] = row[index] }
+          let index = form?.indexes[column]
+          base[column] = index.map { row?[$0] ?? base[column] ?? .null } ?? .null
         }
         kept.noteBase(base)
         try records.save(ref, kept, replacing: old)

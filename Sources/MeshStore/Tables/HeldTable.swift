@@ -43,6 +43,13 @@ struct HeldTable {
     ) { $0.text(0) }
   }
 
+  /// Returns the zone that has a note that the record's row is not sent.
+  func zoneOfUnsent(_ ref: RecordRef) throws -> Int64? {
+    try sql.first(
+      "SELECT zone FROM mesh_held WHERE tbl = ? AND key = ? AND reason IN (\(Self.unsent)) LIMIT 1", ref.place
+    ) { $0.integer(0) }
+  }
+
   func has(_ reason: HeldReason) throws -> Bool {
     try sql.exists("SELECT 1 FROM mesh_held WHERE reason = ? LIMIT 1", [.integer(reason.rawValue)])
   }

@@ -96,7 +96,7 @@ enum MeshTables {
                                                   -- the rows that the table lacks were deleted, 2 if it was adopted before
       wall INTEGER NOT NULL,                      -- milliseconds since 1970 by the writer's clock
       zone INTEGER,                               -- mesh_zone.id, once it is known where the record belongs; see Tables.md
-      was                                         -- op 9: the value; no affinity
+      was                                         -- op 9: the value; op 3 with a zone: the key as it was spelled; no affinity
     )
     """
 

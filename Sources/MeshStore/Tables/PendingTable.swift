@@ -221,7 +221,7 @@ struct PendingTable {
   }
 
   private static let deletedKey =
-    "SELECT key FROM mesh_pending WHERE id > ? AND tbl = ? AND op = \(PendingSlice.Op.delete) AND wall = ? ORDER BY id LIMIT 1"
+    "SELECT coalesce(was, key) FROM mesh_pending WHERE id > ? AND tbl = ? AND op = \(PendingSlice.Op.delete) AND wall = ? ORDER BY id LIMIT 1"
 
   /// Returns the records that programs wrote, and those that leave a zone, with their keys as they are spelled.
   func written(besidesLooks zone: Int64) throws -> [RecordRef] {
@@ -377,10 +377,15 @@ struct PendingTable {
 
   /// Assigns notes of a record to a zone.
   ///
-  /// - Parameter key: The record's key in canonical form. From now on, the notes are found by it.
+  /// - Parameter key: The record's key in canonical form. From now on, the notes are found by it. A delete keeps the
+  ///   spelling of its row's key, because rows that referred to it may have had the same spelling.
   func assign(_ ids: [Int64], _ zone: Int64, key: Value) throws {
     for id in ids {
-      try sql.run("UPDATE mesh_pending SET zone = ?, key = ? WHERE id = ?", [.integer(zone), key, .integer(id)])
+      try sql.run(
+        """
+        UPDATE mesh_pending SET zone = ?, key = ?,
+          was = iif(op = \(PendingSlice.Op.delete), coalesce(was, key), was) WHERE id = ?
+        """, [.integer(zone), key, .integer(id)])
     }
   }
 

@@ -121,9 +121,11 @@ import Testing
   private static let table = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a TEXT, n INTEGER NOT NULL DEFAULT 0)"
 
   @Test(
-    "a row whose key became no valid text while triggers were missing is listed until it gets another", arguments: lone)
-  func brokenKeyUnnoticed(_ units: String) throws {
+    "a row whose key became no valid text while triggers were missing is listed until it gets another", arguments: lone,
+    [false, true])
+  func brokenKeyUnnoticed(_ units: String, hasShare: Bool) throws {
     let (a, b) = (try peer(1, isUTF16: true), try peer(2, isUTF16: false))
+    if hasShare { try a.standBesideShare() }
     try a.run("INSERT INTO t VALUES ('k', 'x', 1)")
     try synchronize([a, b])
     let broken = "CAST(x'\(units)' AS TEXT)"

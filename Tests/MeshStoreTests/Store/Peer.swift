@@ -177,6 +177,15 @@ final class Peer {
 
   func digest() throws -> ZoneDigest { try store.digest(Self.zone) }
 
+  /// Makes this device's account own a share that has no records, so that each row's zone has to be found.
+  func standBesideShare() throws {
+    let share = try #require(ZoneID([UInt8](repeating: 77, count: 32)))
+    try store.setStandings([
+      ZoneStanding(zone: Self.zone, role: .privateZone),
+      ZoneStanding(zone: share, role: .owned, root: RecordName(table: "t", key: .text(Array("none".utf8)))),
+    ])
+  }
+
   /// Opens the file again, as after a crash.
   func reopen() throws {
     try store.close()

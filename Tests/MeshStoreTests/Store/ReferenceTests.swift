@@ -245,4 +245,23 @@ private let names = ["list", "item", "tag", "node"]
     for peer in [a, b] { #expect(try peer.rows("SELECT v, n FROM c") == ["\"edit\"|1"]) }
     #expect(try a.digest() == b.digest())
   }
+
+  @Test(
+    "a reference that a delete set to NULL comes back with its parent, however its key is spelled",
+    arguments: [false, true])
+  func resetWithAnotherSpelling(hasShare: Bool) throws {
+    let schema = """
+      CREATE TABLE p (id TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, v TEXT);
+      CREATE TABLE c (id TEXT PRIMARY KEY NOT NULL, p TEXT COLLATE NOCASE REFERENCES p (id) ON DELETE SET NULL);
+      """
+    let (a, b) = (try Peer(1, schema: schema, track: ["p", "c"]), try Peer(2, schema: schema, track: ["p", "c"]))
+    if hasShare { try a.standBesideShare() }
+    try a.run("INSERT INTO p VALUES ('ABC', 'x'); INSERT INTO c VALUES ('c1', 'ABC')")
+    try synchronize([a, b])
+    try a.run("DELETE FROM p")
+    try synchronize([a, b])
+    _ = try b.store.restore(.record(table: "p", key: .text(Array("ABC".utf8)), columns: [])) { _ in b.reader }
+    try synchronize([a, b])
+    for peer in [a, b] { #expect(try peer.rows("SELECT id, p FROM c") == ["\"c1\"|\"ABC\""]) }
+  }
 }

@@ -93,6 +93,9 @@ extension Replica {
     if zone.isBarred {
       return "this device has used up its \(Limits.instances) instances there. \(wayToNewLives)"
     }
+    if !standings.hasPrivateZone {
+      return "this device doesn't know its account's private zone yet. Another of the account's devices tells it"
+    }
     if zone.keys.writing == nil {
       return
         "the key of the zone's current epoch is not here yet; it comes from a member that has it (mesh peers)"

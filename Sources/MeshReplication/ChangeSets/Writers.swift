@@ -27,7 +27,7 @@ struct Writers: Part {
   /// Makes the writers ready for the zones that this device may write and whose keys are here. There are none until the
   /// private zone is known, because rows that no share has belong there.
   func prepare() throws -> [ZoneID: ChangeSetWriter] {
-    guard standings.standings.contains(where: { $0.role == .privateZone }) else { return [:] }
+    guard standings.hasPrivateZone else { return [:] }
     var writers: [ZoneID: ChangeSetWriter] = [:]
     for standing in standings.standings where standing.mayWrite { writers[standing.zone] = try prepare(standing.zone) }
     return writers

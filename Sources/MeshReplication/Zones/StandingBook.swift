@@ -10,6 +10,8 @@ final class StandingBook: Part {
   var keepsRows: (@Sendable (ZoneID) -> Bool)?
   /// The standings of the zones on this device, as the store was told.
   private(set) var standings: [ZoneStanding] = []
+  /// Whether the account's private zone is known. Rows that no share has belong there, so nothing is written before.
+  var hasPrivateZone: Bool { standings.contains { $0.role == .privateZone } }
   /// Ended shares whose rows are no longer in the file.
   private var dropped: Set<ZoneID> = []
   /// Ended shares whose rows may be partly deleted.

@@ -260,6 +260,10 @@ private let names = ["list", "item", "tag", "node"]
     try synchronize([a, b])
     try a.run("DELETE FROM p")
     try synchronize([a, b])
+    // The reference is still merged. SQLite's NULL was not sent as an edit.
+    for peer in [a, b] {
+      #expect(try peer.rows("SELECT extra IS NULL FROM mesh_record WHERE key = 'c1'") == ["0"])
+    }
     _ = try b.store.restore(.record(table: "p", key: .text(Array("ABC".utf8)), columns: [])) { _ in b.reader }
     try synchronize([a, b])
     for peer in [a, b] { #expect(try peer.rows("SELECT id, p FROM c") == ["\"c1\"|\"ABC\""]) }

@@ -44,10 +44,10 @@ extension Simulation {
 
   /// Checks that honest devices wrote only those records to a share that can belong to it.
   func checkScope(_ zone: KnownZone, _ oracle: Oracle) {
-    let liars = Set(nodes.filter(\.isLiar).map(\.device))
+    let authors = Set(nodes.filter { !$0.isLiar }.map(\.device))
     let place = ShownRows.Zone(known: zone, oracle: oracle, rank: 0)
     for (name, state) in oracle.states where state.isAlive && !place.has(name) {
-      guard let author = state.life?.author.device, !liars.contains(author) else { continue }
+      guard let author = state.life?.author.device, authors.contains(author) else { continue }
       violate("\(name) was written to \(zone.name), to which it does not belong")
     }
   }

@@ -30,8 +30,9 @@ actor WaitingNode: NodeControl {
     if request is YieldRequest { throw YieldAnswers.daemon(opening.home) }
     guard let timed = request as? any TimedRequest else { return try await running().perform(request) }
     let deadline = ContinuousClock.now + timed.timeout
-    while node == nil, ContinuousClock.now < deadline, !Task.isShuttingDownGracefully {
-      try await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.pause) }
+    while node == nil, ContinuousClock.now < deadline, !Task.isShuttingDownGracefully, !Task.isCancelled {
+      // A shutdown ends the sleep, and the refusal below says what the daemon waited for.
+      try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.pause) }
     }
     let rest = max(.zero, deadline - .now)
     return try await running().perform((timed.lasting(rest) as? Request) ?? request)

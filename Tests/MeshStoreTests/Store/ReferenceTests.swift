@@ -254,7 +254,9 @@ private let names = ["list", "item", "tag", "node"]
       CREATE TABLE p (id TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, v TEXT);
       CREATE TABLE c (id TEXT PRIMARY KEY NOT NULL, p TEXT COLLATE NOCASE REFERENCES p (id) ON DELETE SET NULL);
       """
-    let (a, b) = (try Peer(1, schema: schema, track: ["p", "c"]), try Peer(2, schema: schema, track: ["p", "c"]))
+    let tables = ["p", "c"]
+    let a = try Peer(1, schema: schema, track: tables, foreignKeys: true)
+    let b = try Peer(2, schema: schema, track: tables, foreignKeys: true)
     if hasShare { try a.standBesideShare() }
     try a.run("INSERT INTO p VALUES ('ABC', 'x'); INSERT INTO c VALUES ('c1', 'ABC')")
     try synchronize([a, b])

@@ -122,8 +122,8 @@ public final class Replica: Part {
     let missing = Set(try context.vault.zones()).subtracting(known.map(\.description)).sorted()
     guard !known.isEmpty, !missing.isEmpty else { return }
     context.incidents.notify(
-      "the database is older than this device's part in \(missing.joined(separator: ", ")), and doesn't know it: another "
-        + "of your devices tells it; if there is none, join again with an invite")
+      "this home has keys of \(missing.joined(separator: ", ")), and the database doesn't know that share: it is from before "
+        + "this device joined. Your other devices tell it of the share; if you have none, join again with an invite")
   }
 
   /// Creates a new account with its first device and returns the account's state. The caller keeps the account's

@@ -2,6 +2,8 @@ import MeshCore
 import MeshCrypto
 import MeshTransport
 import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
 
 /// Randomness in which every byte is one value.
 struct FixedRandomness: Randomness {
@@ -22,9 +24,10 @@ func keys(_ value: UInt8) -> DeviceKeys { DeviceKeys(randomness: FixedRandomness
 func counting(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) } }
 
 func transport(
-  _ key: UInt8, limits: TransportLimits = TransportLimits(), clock: any MeshCore.Clock = ManualClock()
+  _ key: UInt8, limits: TransportLimits = TransportLimits(), clock: any MeshCore.Clock = ManualClock(),
+  group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
 ) -> Transport {
-  Transport(keys: keys(key), randomness: SystemRandomness(), clock: clock, limits: limits)
+  Transport(keys: keys(key), randomness: SystemRandomness(), clock: clock, limits: limits, group: group)
 }
 
 /// Returns the two sides of a session without a socket: the dialler with key 1, and the listener with key 2.

@@ -2,12 +2,14 @@ import MeshTransport
 import NIOCore
 import NIOPosix
 
-/// Runs a listener with key 2 while `body` runs. The accepted links arrive in order.
+/// Runs a listener with key 2 while `body` runs. It has one event loop, so connections are admitted and links accepted in
+/// the order in which they were opened.
 func withListener(
   limits: TransportLimits = TransportLimits(), clock: ManualClock = ManualClock(),
   _ body: @Sendable (Listener, inout AsyncStream<Link>.Iterator) async throws -> Void
 ) async throws {
-  let listener = try await transport(2, limits: limits, clock: clock).listen(host: "127.0.0.1", port: 0)
+  let loop = MultiThreadedEventLoopGroup.singleton.next()
+  let listener = try await transport(2, limits: limits, clock: clock, group: loop).listen(host: "127.0.0.1", port: 0)
   let (accepted, continuation) = AsyncStream<Link>.makeStream()
   try await withThrowingTaskGroup { group in
     group.addTask {

@@ -49,7 +49,7 @@ extension Part {
   /// Notes rows that the store itself has to flush: copies that are kept, and records that follow their parents to
   /// another zone.
   func noticePending() throws {
-    if !due.contains(.flush), try store.pendingCount() > 0 { due.note(.flush) }
+    if !due.contains(.flush), try store.localWrites.pendingCount() > 0 { due.note(.flush) }
   }
 
   /// Returns whether this device may create epochs and write, according to the log.

@@ -78,8 +78,8 @@ extension Replica {
     guard let zone = zones[id] else { return nil }
     return ZoneView(
       id: id, owner: zone.state.owner, title: zone.state.title, author: try writers.author(id),
-      merged: try store.mergedVector(id),
-      stored: try store.storedVector(id), digest: try store.digest(id), waiting: zone.intake.waiting,
+      merged: try store.log.mergedVector(id),
+      stored: try store.log.storedVector(id), digest: try store.zones.digest(id), waiting: zone.intake.waiting,
       epoch: zone.state.currentEpoch?.id, cannotWrite: cannotWrite(zone),
       refusesWrites: zone.isBarred && zone.state.owner != account.id, lacksKey: zone.keys.writing == nil,
       cuts: zone.state.cuts.keys.sorted())
@@ -117,7 +117,7 @@ extension Replica {
   public func uses(of id: ZoneID) throws -> [AccountID: ZoneUse] {
     guard let zone = zones[id] else { return [:] }
     var uses: [AccountID: ZoneUse] = [:]
-    for author in try store.storedVector(id).authors {
+    for author in try store.log.storedVector(id).authors {
       if let account = zone.state.account(of: author.device) { uses[account, default: ZoneUse()].authors += 1 }
     }
     for (device, use) in zone.log.uses {

@@ -68,8 +68,9 @@ public final class Replica: Part {
       store: store, vault: vault, cryptography: cryptography, randomness: randomness, secrets: secrets, device: device,
       outbox: outbox,
       book: AccountBook(
-        account, signer: accountSigner, device: device, store: store, secrets: secrets, cryptography: cryptography),
-      sessions: Sessions(store, outbox), zones: Zones(due), due: due, incidents: Incidents(outbox))
+        account, signer: accountSigner, device: device, store: store.control, secrets: secrets,
+        cryptography: cryptography),
+      sessions: Sessions(store.log, outbox), zones: Zones(due), due: due, incidents: Incidents(outbox))
     clocks = Clocks(context)
     standings = StandingBook(context)
     schema = SchemaExchange(context)
@@ -103,7 +104,7 @@ public final class Replica: Part {
 
   /// Reads what is stored.
   private func load() throws {
-    let known = try store.zones()
+    let known = try store.control.knownZones()
     // This check comes before anything is written.
     for zone in known { try logs.requireOwn(zone) }
     try book.load()

@@ -22,13 +22,13 @@ import Testing
     let epoch = try #require(EpochID([UInt8](repeating: 2, count: 32)))
     let key = try #require(EpochKey([UInt8](repeating: 3, count: 32)))
     let store = ModelStore(cryptography)
-    try store.insertControlRecord([], id: try #require(ControlID([UInt8](repeating: 4, count: 32))), zone: zone)
+    try store.control.insertControlRecord([], id: try #require(ControlID([UInt8](repeating: 4, count: 32))), zone: zone)
     store.write(record, ["title": .text(title), "rank": .null])
     let writer = ChangeSetWriter(
       zone: zone, author: Author(device: try account.device(0), instance: InstanceID(1)), epoch: epoch, key: key,
       secrets: account.devices[0], cryptography: cryptography)
-    _ = try store.flush([writer.zone: writer], now: VirtualClock.epoch)
-    let batch = store.changeSets(zone, beyond: VersionVector(), after: 0, maximumBytes: 1 << 20)
+    _ = try store.localWrites.flush([writer.zone: writer], now: VirtualClock.epoch)
+    let batch = store.log.changeSets(zone, beyond: VersionVector(), after: 0, maximumBytes: 1 << 20)
     return Oracle(batch.changeSets, Oracle.Context(keys: [epoch: key]), cryptography)
   }
 

@@ -35,8 +35,8 @@ import Testing
       app = try DatabaseQueue(path: "file:\(DurabilityTests.path)?vfs=\(disk.name)")
       try app.write { try $0.execute(sql: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)") }
       store = try Store(path: DurabilityTests.path, cryptography: cryptography, vfs: disk.name)
-      try store.track(tables: ["t"], now: now)
-      try store.beginInstance(author.instance, zone: zone)
+      try store.tables.track(tables: ["t"], now: now)
+      try store.zones.beginInstance(author.instance, zone: zone)
     }
 
     /// Before the disk goes.
@@ -47,14 +47,14 @@ import Testing
 
     var reader: ChangeSetReader { ChangeSetReader(keys: [epoch: key], cuts: [:], cryptography: cryptography) }
 
-    func upkeep() throws { while try store.upkeep({ _ in reader }, now: now) != .done {} }
+    func upkeep() throws { while try store.capture.upkeep({ _ in reader }, now: now) != .done {} }
 
     func flush() throws -> ChangeSetHead {
       try app.write { try $0.execute(sql: "INSERT INTO t VALUES (hex(randomblob(8)), 'v')") }
       try upkeep()
       let writer = ChangeSetWriter(
         zone: zone, author: author, epoch: epoch, key: key, secrets: keys, cryptography: cryptography)
-      let progress = try store.flush([zone: writer], now: now)
+      let progress = try store.localWrites.flush([zone: writer], now: now)
       #expect(progress.isSendable && progress.unitEnded)
       return try #require(progress.head)
     }
@@ -94,19 +94,19 @@ import Testing
     let machine = try Machine(seed: seed)
     let head = try machine.flush()
     try machine.cutPower()
-    #expect(try machine.store.changeSetID(machine.zone, machine.author, head.number) == head.id)
+    #expect(try machine.store.log.changeSetID(machine.zone, machine.author, head.number) == head.id)
   }
 
   @Test(arguments: UInt64(1)...10)
   func `what is merged, and so acknowledged, survives a power cut`(seed: UInt64) throws {
     let machine = try Machine(seed: seed)
     let (author, changeSet) = try machine.foreign(DeviceKeys(randomness: SeededRandomness(seed: seed, stream: 7)))
-    #expect(try machine.store.store([changeSet], zone: machine.zone, now: machine.now) == [.stored])
+    #expect(try machine.store.log.store([changeSet], zone: machine.zone, now: machine.now) == [.stored])
     try machine.upkeep()
-    let progress = try machine.store.apply(machine.zone, machine.reader, now: machine.now)
+    let progress = try machine.store.merges.apply(machine.zone, machine.reader, now: machine.now)
     #expect(progress == .merged(records: 1, unitEnded: true))
     try machine.cutPower()
-    #expect(try machine.store.mergedVector(machine.zone)[author] == 1)
+    #expect(try machine.store.log.mergedVector(machine.zone)[author] == 1)
   }
 
   @Test
@@ -117,16 +117,17 @@ import Testing
     for _ in 0..<300 {
       let id = try #require(ControlID(randomness.bytes(32)))
       machine.disk.fail(rate: 8, times: 1)
-      let result = Result { try machine.store.insertControlRecord(id.bytes, id: id, zone: machine.zone) }
+      let result = Result { try machine.store.control.insertControlRecord(id.bytes, id: id, zone: machine.zone) }
       machine.disk.fail(rate: 0)
       guard case .failure(let error) = result else { continue }
       do {
-        #expect(try !machine.store.controlRecords(machine.zone).contains(id.bytes))
+        #expect(try !machine.store.control.controlRecords(machine.zone).contains(id.bytes))
         undone += 1
       } catch let later as StoreError {
         #expect((error as? StoreError)?.code == .replaced && later.code == .replaced)
         try machine.reopen()
-        #expect(try machine.store.controlRecords(machine.zone).contains(id.bytes), "the commit itself succeeded")
+        #expect(
+          try machine.store.control.controlRecords(machine.zone).contains(id.bytes), "the commit itself succeeded")
         unknown += 1
       }
     }
@@ -137,9 +138,9 @@ import Testing
   func `what came without a sync does not leave the next commit without one`(seed: UInt64) throws {
     let machine = try Machine(seed: seed)
     let (_, changeSet) = try machine.foreign(DeviceKeys(randomness: SeededRandomness(seed: seed, stream: 7)))
-    _ = try machine.store.store([changeSet], zone: machine.zone, now: machine.now)
+    _ = try machine.store.log.store([changeSet], zone: machine.zone, now: machine.now)
     let head = try machine.flush()
     try machine.cutPower()
-    #expect(try machine.store.changeSetID(machine.zone, machine.author, head.number) == head.id)
+    #expect(try machine.store.log.changeSetID(machine.zone, machine.author, head.number) == head.id)
   }
 }

@@ -1,12 +1,32 @@
-/// The interface between replication and a database.
+/// The interface between replication and a database: one part for each of its users.
 ///
 /// Calls are synchronous, and one caller at a time makes them. Each call is one transaction unless its description says
 /// otherwise. Implementations don't read a clock or draw random numbers: both come as parameters.
 public protocol ReplicaStore: AnyObject {
-  // MARK: Control log and account objects, as bytes that the caller verifies again at every start
+  associatedtype Control: ControlStore
+  associatedtype Zones: ZoneStore
+  associatedtype Log: LogStore
+  associatedtype LocalWrites: LocalWriteStore
+  associatedtype Capture: CaptureStore
+  associatedtype Merges: MergeStore
+  associatedtype Assets: AssetStore
+  associatedtype Schema: SchemaStore
 
+  var control: Control { get }
+  var zones: Zones { get }
+  var log: Log { get }
+  var localWrites: LocalWrites { get }
+  var capture: Capture { get }
+  var merges: Merges { get }
+  var assets: Assets { get }
+  var schema: Schema { get }
+}
+
+/// The control logs, the states of accounts and the acknowledgements of devices, as bytes that the caller verifies
+/// again at every start.
+public protocol ControlStore {
   /// Returns the zones that have a control record here, in the order in which this file first met them.
-  func zones() throws -> [ZoneID]
+  func knownZones() throws -> [ZoneID]
   /// Returns all control records of a zone, parents before children.
   func controlRecords(_ zone: ZoneID) throws -> [[UInt8]]
   /// Inserts all of the records or none of them. Inserting a record again does nothing, because its id identifies it.
@@ -20,24 +40,33 @@ public protocol ReplicaStore: AnyObject {
   func saveAccountStates(_ states: [AccountID: [UInt8]]) throws
   /// Saves the name that an account gives itself. Does nothing if the account's state is not here.
   func nameAccount(_ account: AccountID, _ name: String) throws
+  /// Sets which account each device belongs to. Call it whenever that changes: the space for change sets of others is
+  /// bounded by account. Call it before anything is merged.
+  ///
+  /// - Parameter device: This device.
+  func setAccounts(_ accounts: Accounts, device: DeviceID)
+  /// Saves the last acknowledgement of a device, encoded. The caller has verified it. Keeps it only if it is later than
+  /// the one here.
+  func saveAcknowledgement(_ bytes: [UInt8], device: DeviceID, time: HybridTime, zone: ZoneID) throws
+  /// Returns the last acknowledgement of each device, encoded.
+  func acknowledgements(_ zone: ZoneID) throws -> [DeviceID: [UInt8]]
+}
 
-  // MARK: Who writes
-
-  /// Returns the instance that this file writes as in the zone, or nil before the first one.
-  func instance(_ zone: ZoneID) throws -> InstanceID?
-  /// Starts an instance: from now on, local writes get change sets of this instance.
-  func beginInstance(_ instance: InstanceID, zone: ZoneID) throws
-
-  // MARK: Zones
-
+/// The zones: what they are to this device, and who writes in them here.
+public protocol ZoneStore {
   /// Sets what each zone is to this device. The caller passes all zones, at the start and whenever one of them changes.
   /// The standings decide which rows belong to which zone, and what programs may write.
   func setStandings(_ standings: [ZoneStanding]) throws
   /// Returns the zones that had ended when `setStandings` was last called. Some of their records may be removed
   /// already, and others not.
   func endedZones() throws -> Set<ZoneID>
-  /// Returns, for each author, the control record that its first change set cites as its permission to write.
-  func citations(_ zone: ZoneID) throws -> [Author: ControlID]
+  /// Returns the instance that this file writes as in the zone, or nil before the first one.
+  func instance(_ zone: ZoneID) throws -> InstanceID?
+  /// Starts an instance: from now on, local writes get change sets of this instance.
+  func beginInstance(_ instance: InstanceID, zone: ZoneID) throws
+  /// Returns the number of live records in the merged state, and a hash of 16 bytes over them that doesn't depend on
+  /// their order.
+  func digest(_ zone: ZoneID) throws -> ZoneDigest
   /// Returns the record that SQL finds by this name, spelled as the merge spells it. A key can be spelled in several
   /// ways.
   func root(named record: RecordName) throws -> RecordName
@@ -55,38 +84,10 @@ public protocol ReplicaStore: AnyObject {
   func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool
   /// Returns the receipts of a zone, newest first.
   func receipts(_ zone: ZoneID) throws -> [Receipt]
+}
 
-  // MARK: Upkeep
-
-  /// Makes one bounded step that brings capture and records up to date with a schema that other programs change. A call
-  /// is cheap if there is nothing to do.
-  ///
-  /// Call it until it returns `.done`: at the start, when the file has changed, and whenever `flush` or `apply` returns
-  /// `flushFirst` or writes nothing although it has more. Throws `MissingKey` if the log has to be read again and a key
-  /// is missing. Until the key arrives, nothing is flushed or merged.
-  func upkeep(_ reader: (ZoneID) throws -> ChangeSetReader, now: Int64) throws -> UpkeepProgress
-
-  // MARK: Local writes
-
-  /// Returns the number of rows in the pending log.
-  func pendingCount() throws -> Int
-  /// Returns whether merged values wait to be shown. `apply` shows them once no rows are pending.
-  func isShowing() throws -> Bool
-  /// Returns whether programs wrote anything that no change set of the zone contains. A pending row that is not routed
-  /// yet may belong to any zone.
-  func unsent(_ zone: ZoneID) throws -> Unsent
-  /// Turns a slice of the pending log into one change set of one zone, in one transaction. Writes no change set if no
-  /// value really changed. Call it again while `hasMore` is true. Encoding, encryption and signing happen before the
-  /// write lock is taken.
-  ///
-  /// Rolls back writes to zones that this device may not write, and keeps them as receipts.
-  ///
-  /// - Parameter writers: The writers of the zones that can be written now. Rows of any other zone wait, for instance
-  ///   because its key is not here.
-  func flush(_ writers: [ZoneID: ChangeSetWriter], now: Int64) throws -> FlushProgress
-
-  // MARK: Change sets
-
+/// The change log.
+public protocol LogStore {
   /// Returns, for each author, the number of its last change set whose bytes are here, merged or not.
   func storedVector(_ zone: ZoneID) throws -> VersionVector
   /// Returns what `storedVector` and `citations` say of one author. The time doesn't grow with the number of authors.
@@ -97,11 +98,17 @@ public protocol ReplicaStore: AnyObject {
   func mergedVector(_ zone: ZoneID) throws -> VersionVector
   /// Returns the tips of `mergedVector`: the number, id and time of each author's last merged change set.
   func mergedHeads(_ zone: ZoneID) throws -> [Author: ChangeSetHead]
-  /// Sets which account each device belongs to. Call it whenever that changes: the space for change sets of others is
-  /// bounded by account. Call it before anything is merged.
-  ///
-  /// - Parameter device: This device.
-  func setAccounts(_ accounts: Accounts, device: DeviceID)
+  /// Returns, for each author, the last change set whose bytes are here.
+  func storedHeads(_ zone: ZoneID) throws -> [Author: ChangeSetHead]
+  /// Returns, for each author, the control record that its first change set cites as its permission to write.
+  func citations(_ zone: ZoneID) throws -> [Author: ControlID]
+  /// Returns the id of an author's change set with this number, or nil if it is not here.
+  func changeSetID(_ zone: ZoneID, _ author: Author, _ number: UInt64) throws -> ChangeSetID?
+  /// Returns the last change sets of an author up to a number, without their bodies, in ascending order. Returns at
+  /// most `count` of them, and reads at most `Choices.lineBytes` for them.
+  func line(_ zone: ZoneID, _ author: Author, through number: UInt64, count: Int) throws -> [SignedHeader]
+  /// Returns the end of the author's last unit that was wholly signed at this time or before, or 0 if there is none.
+  func unitEnd(_ zone: ZoneID, _ author: Author, notLaterThan time: HybridTime) throws -> UInt64
   /// Stores verified change sets in their order, without merging them. Returns an outcome for each one. A refused
   /// change set doesn't stop the others.
   ///
@@ -112,6 +119,55 @@ public protocol ReplicaStore: AnyObject {
   func changeSets(
     _ zone: ZoneID, beyond vector: VersionVector, after position: Int64, maximumBytes: Int
   ) throws -> ChangeSetBatch
+  /// Returns whether change sets are kept that `cut` reverted with `Aftermath.receipt`.
+  func hasTakenBack(_ zone: ZoneID) throws -> Bool
+  /// Stores again, as `store` does, a slice of the change sets that `cut` reverted with `Aftermath.receipt`. For each
+  /// author, it takes the change sets that continue the log here, up to the first that doesn't satisfy `stands`.
+  ///
+  /// - Returns: False if there was none to store.
+  func putBack(_ zone: ZoneID, where stands: (ChangeSet) -> Bool) throws -> Bool
+}
+
+/// Local writes, and their way into the change log.
+public protocol LocalWriteStore {
+  /// Returns the number of rows in the pending log.
+  func pendingCount() throws -> Int
+  /// Turns a slice of the pending log into one change set of one zone, in one transaction. Writes no change set if no
+  /// value really changed. Call it again while `hasMore` is true. Encoding, encryption and signing happen before the
+  /// write lock is taken.
+  ///
+  /// Rolls back writes to zones that this device may not write, and keeps them as receipts.
+  ///
+  /// - Parameter writers: The writers of the zones that can be written now. Rows of any other zone wait, for instance
+  ///   because its key is not here.
+  func flush(_ writers: [ZoneID: ChangeSetWriter], now: Int64) throws -> FlushProgress
+  /// Signs again a slice of the changes that `cut` reverted with `Aftermath.writtenAgain`, as one unit of the writer's
+  /// author. The changes keep their original times, or get `now` if those are ahead of it.
+  ///
+  /// Throws `PendingWrites` while rows are pending.
+  ///
+  /// - Returns: The tip of the writer's log, or nil if nothing is left to sign.
+  func writeAgain(_ writer: ChangeSetWriter, now: Int64) throws -> ChangeSetHead?
+}
+
+/// Noticing what programs write.
+public protocol CaptureStore {
+  /// Makes one bounded step that brings capture and records up to date with a schema that other programs change. A call
+  /// is cheap if there is nothing to do.
+  ///
+  /// Call it until it returns `.done`: at the start, when the file has changed, and whenever `flush` or `apply` returns
+  /// `flushFirst` or writes nothing although it has more. Throws `MissingKey` if the log has to be read again and a key
+  /// is missing. Until the key arrives, nothing is flushed or merged.
+  func upkeep(_ reader: (ZoneID) throws -> ChangeSetReader, now: Int64) throws -> UpkeepProgress
+  /// Returns whether programs wrote anything that no change set of the zone contains. A pending row that is not routed
+  /// yet may belong to any zone.
+  func unsent(_ zone: ZoneID) throws -> Unsent
+}
+
+/// Merging stored change sets, and reverting them.
+public protocol MergeStore {
+  /// Returns whether merged values wait to be shown. `apply` shows them once no rows are pending.
+  func isShowing() throws -> Bool
   /// Merges the next slice of a stored unit whose causal past is merged, and brings the tables up to date.
   ///
   /// Local edits must get their own stamps before remote changes are merged. Therefore `writers` flush the pending rows
@@ -139,23 +195,10 @@ public protocol ReplicaStore: AnyObject {
   func cut(
     _ limits: [Author: UInt64], aftermath: [Author: Aftermath], zone: ZoneID, _ reader: ChangeSetReader, now: Int64
   ) throws
-  /// Returns whether change sets are kept that `cut` reverted with `Aftermath.receipt`.
-  func hasTakenBack(_ zone: ZoneID) throws -> Bool
-  /// Stores again, as `store` does, a slice of the change sets that `cut` reverted with `Aftermath.receipt`. For each
-  /// author, it takes the change sets that continue the log here, up to the first that doesn't satisfy `stands`.
-  ///
-  /// - Returns: False if there was none to store.
-  func putBack(_ zone: ZoneID, where stands: (ChangeSet) -> Bool) throws -> Bool
-  /// Signs again a slice of the changes that `cut` reverted with `Aftermath.writtenAgain`, as one unit of the writer's
-  /// author. The changes keep their original times, or get `now` if those are ahead of it.
-  ///
-  /// Throws `PendingWrites` while rows are pending.
-  ///
-  /// - Returns: The tip of the writer's log, or nil if nothing is left to sign.
-  func writeAgain(_ writer: ChangeSetWriter, now: Int64) throws -> ChangeSetHead?
+}
 
-  // MARK: Assets
-
+/// The assets: long BLOBs that devices give each other chunk by chunk.
+public protocol AssetStore {
   /// Returns assets to download: rows wait for them and could show them. Devices take turns, so that the assets of one
   /// device don't hold up those of another. The shortest assets come first.
   ///
@@ -183,32 +226,10 @@ public protocol ReplicaStore: AnyObject {
   func chunk(_ index: Int, of asset: AssetID, zone: ZoneID) throws -> [UInt8]?
   /// Returns the chunks of an asset that are here, or nil if no record of the zone uses the asset.
   func chunks(of asset: AssetID, zone: ZoneID) throws -> ChunkSet?
+}
 
-  // MARK: Lines
-
-  /// Returns, for each author, the last change set whose bytes are here.
-  func storedHeads(_ zone: ZoneID) throws -> [Author: ChangeSetHead]
-  /// Returns the id of an author's change set with this number, or nil if it is not here.
-  func changeSetID(_ zone: ZoneID, _ author: Author, _ number: UInt64) throws -> ChangeSetID?
-  /// Returns the last change sets of an author up to a number, without their bodies, in ascending order. Returns at
-  /// most `count` of them, and reads at most `Choices.lineBytes` for them.
-  func line(_ zone: ZoneID, _ author: Author, through number: UInt64, count: Int) throws -> [SignedHeader]
-  /// Returns the end of the author's last unit that was wholly signed at this time or before, or 0 if there is none.
-  func unitEnd(_ zone: ZoneID, _ author: Author, notLaterThan time: HybridTime) throws -> UInt64
-
-  // MARK: Proof
-
-  /// Returns the number of live records in the merged state, and a hash of 16 bytes over them that doesn't depend on
-  /// their order.
-  func digest(_ zone: ZoneID) throws -> ZoneDigest
-  /// Saves the last acknowledgement of a device, encoded. The caller has verified it. Keeps it only if it is later than
-  /// the one here.
-  func saveAcknowledgement(_ bytes: [UInt8], device: DeviceID, time: HybridTime, zone: ZoneID) throws
-  /// Returns the last acknowledgement of each device, encoded.
-  func acknowledgements(_ zone: ZoneID) throws -> [DeviceID: [UInt8]]
-
-  // MARK: Schema of others
-
+/// The descriptions of devices' tables, and the policies of columns.
+public protocol SchemaStore {
   /// Returns descriptions of the tables that this file synchronizes.
   func schemaDescriptions() throws -> [SchemaDescription]
   /// Saves descriptions that a member sent, so that `mesh schema` can show and adopt them.
@@ -223,13 +244,17 @@ public protocol ReplicaStore: AnyObject {
   func saveOwnerPolicies(_ policies: [NamedPolicies], of owner: AccountID) throws
 }
 
-extension ReplicaStore {
+extension ControlStore {
   public func insertControlRecord(_ bytes: [UInt8], id: ControlID, zone: ZoneID) throws {
     try insertControlRecords([(id, bytes)], zone: zone)
   }
+}
 
+extension AssetStore {
   public func wantedAssets(limit: Int) throws -> [WantedAsset] { try wantedAssets(limit: limit, besides: []).assets }
+}
 
+extension MergeStore {
   /// Merges only while no rows are pending.
   public func apply(_ zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws -> ApplyProgress {
     try apply(zone, reader, flushing: [:], now: now)
@@ -247,7 +272,7 @@ public enum Aftermath: Sendable, Hashable {
   case receipt
 }
 
-extension ReplicaStore {
+extension MergeStore {
   /// Reverts changes that nobody needs to keep, such as those of removed devices.
   public func cut(_ limits: [Author: UInt64], zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws {
     try cut(limits, aftermath: [:], zone: zone, reader, now: now)

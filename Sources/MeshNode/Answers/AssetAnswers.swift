@@ -21,7 +21,7 @@ struct AssetAnswers: NodePart {
   }
 
   private func awaitedAssets(table: String? = nil) throws -> AssetReport {
-    let awaited = try store.awaitedAssets(table: table, limit: Self.assetsListed + 1)
+    let awaited = try store.assets.awaited(table: table, limit: Self.assetsListed + 1)
     return AssetReport(
       assets: reports(Array(awaited.prefix(Self.assetsListed))), complete: awaited.count <= Self.assetsListed)
   }
@@ -29,10 +29,10 @@ struct AssetAnswers: NodePart {
   func fetch(_ request: AssetFetchRequest) throws -> AssetReport {
     if let key = request.key {
       for place in try places(request.table, key, request.column) where !place.isShown {
-        try store.requestAsset(place.asset.id)
+        try store.assets.request(place.asset.id)
       }
     } else {
-      try store.requestAssets(table: request.table)
+      try store.assets.requestAll(table: request.table)
     }
     replica.downloads.choicesChanged()
     return try show(AssetShowRequest(table: request.table, key: request.key, column: request.column))
@@ -52,11 +52,11 @@ struct AssetAnswers: NodePart {
   }
 
   func policies() throws -> AssetPoliciesReport {
-    AssetPoliciesReport(policies: try store.assetPolicies().mapValues { $0 == .always ? .always : .onDemand })
+    AssetPoliciesReport(policies: try store.assets.policies().mapValues { $0 == .always ? .always : .onDemand })
   }
 
   func setPolicy(_ request: AssetPolicyRequest) throws -> AssetPoliciesReport {
-    try store.setAssetPolicy(request.policy == .always ? .always : .onDemand, table: request.table)
+    try store.assets.setPolicy(request.policy == .always ? .always : .onDemand, table: request.table)
     replica.downloads.choicesChanged()
     return try policies()
   }
@@ -78,7 +78,7 @@ struct AssetAnswers: NodePart {
     for attempt in 1... {
       try driver.workOff()
       do {
-        try store.evict(asset)
+        try store.assets.evict(asset)
         break
       } catch EvictionError.written where attempt < Self.evictionAttempts {
         try await Task.sleep(for: Self.look)
@@ -120,7 +120,7 @@ struct AssetAnswers: NodePart {
     let absent = replica.downloads.absentAssets(now: now)
     var fetching = FetchingAssets(sources: replica.downloads.sources(now: now).map(device))
     var stuck: [String: FetchingAssets.Stuck] = [:]
-    for fetched in try store.fetchedAssets() {
+    for fetched in try store.assets.fetched() {
       let fault = fetched.obstacle ?? replica.downloads.faults[fetched.asset.id]
       let lacks = fetched.here < fetched.asset.size
       // Without a daemon, it is unknown which devices have it.
@@ -153,13 +153,13 @@ struct AssetAnswers: NodePart {
   ///
   /// - Throws: A `Refusal` if there are none.
   private func places(_ table: String, _ written: String, _ column: String?) throws -> [AssetPlace] {
-    let keys = try store.keys(written: written, table: table)
+    let keys = try store.tables.keys(written: written, table: table)
     for key in keys {
-      let found = try store.assets(table: table, key: key, column: column)
+      let found = try store.assets.places(table: table, key: key, column: column)
       if !found.isEmpty { return found }
     }
     let (shownTable, shownKey, shownColumn) = (printable(table), printable(written), printable(column ?? ""))
-    switch try store.assetLack(table: table, keys: keys, column: column) {
+    switch try store.assets.lack(table: table, keys: keys, column: column) {
     case .unknownRecord:
       throw Refusal(
         code: "record.unknown",

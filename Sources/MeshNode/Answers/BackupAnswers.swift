@@ -8,7 +8,7 @@ struct BackupAnswers: NodePart {
   nonisolated(nonsending) func backup(to file: String) async throws -> BackupReport {
     let path = store.place
     let bytes: Int64
-    if store.whereabouts == .here, database.suspension == nil {
+    if store.file.whereabouts == .here, database.suspension == nil {
       // A large file takes a while.
       bytes = try await Node.outside { try DatabaseBackup.copy(databaseAt: path, to: file) }
     } else {
@@ -18,7 +18,7 @@ struct BackupAnswers: NodePart {
     let isWhole = database.suspension == nil
     return BackupReport(
       file: file, bytes: Int(bytes), database: path, home: home.path,
-      tables: isWhole ? try store.tables().map(\.name) : [],
+      tables: isWhole ? try store.tables.list().map(\.name) : [],
       lackingAssets: isWhole ? try AssetAnswers(context: context).lacking() : LackingAssets())
   }
 }

@@ -9,7 +9,7 @@ struct ConflictAnswers: NodePart {
   let context: NodeContext
 
   func conflicts(_ request: ConflictsRequest) throws -> ConflictsReport {
-    let page = try store.conflicts(
+    let page = try store.conflicts.list(
       ConflictFilter(
         table: request.table, zone: try request.zone.map(conflictZone), device: try request.device.map(conflictDevice),
         since: request.since.map { Int64(($0.timeIntervalSince1970 * 1_000).rounded(.up)) }, after: request.after,
@@ -30,7 +30,7 @@ struct ConflictAnswers: NodePart {
 
   /// Returns a device of any account by its id or its name, among the devices in conflicts.
   private func conflictDevice(_ text: String) throws -> DeviceID {
-    let all = try store.conflictDevices()
+    let all = try store.conflicts.devices()
     if let device = try DeviceID.named(text, among: all) { return device }
     let named = all.filter { devices.name(of: $0) == text }
     if let only = named.first, named.count == 1 { return only }
@@ -73,18 +73,18 @@ struct ConflictAnswers: NodePart {
   }
 
   private func restored(_ request: RestoreRequest) throws -> RestoredRecord {
-    if let conflict = request.conflict { return try store.restore(.conflict(conflict)) { replica.reader($0) } }
+    if let conflict = request.conflict { return try store.history.restore(.conflict(conflict)) { replica.reader($0) } }
     guard let table = request.table, let key = request.key else {
       throw Refusal(
         code: "restore.what", message: "Say what is to be restored: a table and a key, or a conflict.", exit: .usage)
     }
     // A text may stand for several keys. The first that exists counts.
     var unknown = RestoreError.unknownRecord(table: printable(table))
-    for key in try store.keys(written: key, table: table) {
+    for key in try store.tables.keys(written: key, table: table) {
       do {
         let wanted = Restoration.record(
           table: table, key: key, columns: request.columns ?? [], descendants: request.descendants ?? false)
-        return try store.restore(wanted) { replica.reader($0) }
+        return try store.history.restore(wanted) { replica.reader($0) }
       } catch let error as RestoreError {
         guard case .unknownRecord = error else { throw error }
         unknown = error

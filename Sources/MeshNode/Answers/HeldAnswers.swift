@@ -9,7 +9,7 @@ struct HeldAnswers: NodePart {
   let context: NodeContext
 
   func held() throws -> HeldReport {
-    let records = try store.heldRecords(limit: Self.heldLimit + 1)
+    let records = try store.held.list(limit: Self.heldLimit + 1)
     let ways = try WaysOut(store, trusts: devices.isTrusted)
     return HeldReport(
       counts: try counts(),
@@ -25,7 +25,7 @@ struct HeldAnswers: NodePart {
 
   /// Returns the number of records that are merged and not shown, and of change sets that are stored and not merged.
   func counts() throws -> [String: Int] {
-    var held = try store.heldCounts()
+    var held = try store.figures.heldCounts()
     for zone in replica.zoneIDs {
       for (reason, count) in try replica.zoneView(zone)?.waiting ?? [:] { held[reason.rawValue, default: 0] += count }
     }
@@ -46,10 +46,10 @@ struct HeldAnswers: NodePart {
   nonisolated(nonsending) func retry() async throws -> RetryReport {
     try database.beginGuard()
     let before = try heldNow()
-    try store.retryHeld()
+    try store.held.retry()
     replica.databaseChanged()
     replica.heldRequested()
-    try await driver.work(whileRowsWaitBehind: "they come first") { try store.isShowing() }
+    try await driver.work(whileRowsWaitBehind: "they come first") { try store.merges.isShowing() }
     return RetryReport(tried: before, shown: max(0, before - (try heldNow())))
   }
 
@@ -59,8 +59,9 @@ struct HeldAnswers: NodePart {
     }
     let zone = try request.zone.map(zone(named:))
     takeInWrites()
-    let discarded = try store.discard(
-      table: request.table, keys: request.keys.map { try store.keys(written: $0, table: request.table) }, zone: zone,
+    let discarded = try store.held.discard(
+      table: request.table, keys: request.keys.map { try store.tables.keys(written: $0, table: request.table) },
+      zone: zone,
       now: time.milliseconds())
     replica.databaseChanged()
     return DiscardReport(
@@ -70,9 +71,9 @@ struct HeldAnswers: NodePart {
   func resolve(_ request: ResolveRequest) throws -> ResolveReport {
     takeInWrites()
     let resolution = Resolution(
-      table: request.table, keys: try store.keys(written: request.key, table: request.table),
+      table: request.table, keys: try store.tables.keys(written: request.key, table: request.table),
       zone: try request.zone.map(zone(named:)), values: request.values, keepsShown: request.keepShown ?? false)
-    let resolved = try store.resolve(resolution, now: time.milliseconds())
+    let resolved = try store.held.resolve(resolution, now: time.milliseconds())
     replica.databaseChanged()
     return ResolveReport(
       zone: resolved.zone.description, table: resolved.table, key: ReportedValue(resolved.key),
@@ -85,7 +86,7 @@ struct HeldAnswers: NodePart {
   }
 
   private func heldNow() throws -> Int {
-    try store.status().held.filter { !$0.key.isUnsent }.values.reduce(0, +)
+    try store.figures.status().held.filter { !$0.key.isUnsent }.values.reduce(0, +)
   }
 }
 

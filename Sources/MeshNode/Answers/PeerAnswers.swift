@@ -56,7 +56,7 @@ struct PeerAnswers: NodePart {
         replica.certificate(of: device).map { replica.isMember($0.account, of: zone) } ?? false
       }
       guard !members.isEmpty, let view = try replica.zoneView(zone) else { continue }
-      let saved = try store.acknowledgements(zone)
+      let saved = try store.control.acknowledgements(zone)
       for device in members {
         var merged = VersionVector()
         if let bytes = saved[device] {

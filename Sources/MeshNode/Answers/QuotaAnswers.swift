@@ -13,7 +13,7 @@ struct QuotaAnswers: NodePart {
   /// Returns the bounds of which half or more is used, by account, the fullest first.
   func quotas() throws -> [QuotaReport] {
     var found: [QuotaReport] = []
-    let stored = try store.quotas()
+    let stored = try store.figures.quotas()
     for zone in replica.zoneIDs where replica.reasonOutside(zone) == nil {
       for (account, use) in try replica.uses(of: zone) {
         func add(_ what: QuotaReport.What, _ used: Int, of limit: Int) {
@@ -52,7 +52,7 @@ struct QuotaAnswers: NodePart {
     _ what: QuotaReport.What, _ used: Int, of limit: Int, _ account: AccountID, _ zone: ZoneID?
   ) -> QuotaReport {
     let state = replica.accountState(account)
-    let name = try? store.accountNames()[account] ?? state?.liveDevices.first.flatMap(devices.name(of:))
+    let name = try? store.control.accountNames()[account] ?? state?.liveDevices.first.flatMap(devices.name(of:))
     return QuotaReport(
       account: account.description, accountName: name, share: zone?.description, shareName: zone.map(replica.title),
       what: what,

@@ -10,11 +10,11 @@ struct RecordAnswers: NodePart {
 
   func explain(_ request: RecordRequest) throws -> RecordReport {
     takeInWrites()
-    for key in try store.keys(written: request.key, table: request.table) {
-      let records = try store.explain(table: request.table, key: key) { replica.reader($0) }
+    for key in try store.tables.keys(written: request.key, table: request.table) {
+      let records = try store.history.explain(table: request.table, key: key) { replica.reader($0) }
       guard !records.isEmpty else { continue }
       let ways = try WaysOut(store, trusts: devices.isTrusted)
-      let isTracked = try store.isTracked(request.table)
+      let isTracked = try store.tables.isTracked(request.table)
       return RecordReport(records: records.map { recordReport($0, ways, isTracked: isTracked) })
     }
     throw Refusal(

@@ -17,7 +17,7 @@ struct ShareAnswers: NodePart {
 
   /// Returns the numbers of receipts, by share. Other zones have no command that shows them.
   func receiptCounts() throws -> [String: Int] {
-    let shares = try store.receiptCounts().filter { zone, _ in replica.shareState(zone) != nil }
+    let shares = try store.zones.receiptCounts().filter { zone, _ in replica.shareState(zone) != nil }
     return Dictionary(shares.map { ($0.key.description, $0.value) }, uniquingKeysWith: +)
   }
 
@@ -29,7 +29,7 @@ struct ShareAnswers: NodePart {
   private func shareReport(_ zone: ZoneID) throws -> ShareReport? {
     guard let state = replica.shareState(zone), let root = state.root, let owner = state.owner else { return nil }
     let me = replica.account.id
-    let names = try store.accountNames()
+    let names = try store.control.accountNames()
     let role: ShareReport.Role =
       owner == me
       ? .owner : state.permission(me).map { $0 == .readWrite ? .readWrite : .readOnly } ?? .ended
@@ -38,9 +38,11 @@ struct ShareAnswers: NodePart {
       owner: owner.description, ownerName: names[owner], role: role, stopped: state.isStopped,
       reason: replica.reasonOutside(zone) ?? (state.isStopped ? "this account has stopped sharing it" : nil),
       cannotWrite: try replica.zoneView(zone)?.cannotWrite,
-      records: Int(try store.digest(zone).records),
+      records: Int(try store.zones.digest(zone).records),
       epoch: state.currentEpoch?.id.description,
-      lastActivity: try store.mergedHeads(zone).values.map(\.time).max().map { Date(milliseconds: $0.milliseconds) },
+      lastActivity: try store.log.mergedHeads(zone).values.map(\.time).max().map {
+        Date(milliseconds: $0.milliseconds)
+      },
       participants: state.participants.sorted { $0.key < $1.key }.map {
         participantReport($0.key, $0.value, name: names[$0.key], isStopped: state.isStopped)
       },
@@ -84,15 +86,15 @@ struct ShareAnswers: NodePart {
   private static let moveLooks = 50
 
   nonisolated(nonsending) func create(_ request: ShareCreateRequest) async throws -> ShareReport {
-    guard try store.hasTable(request.table) else {
+    guard try store.tables.hasTable(request.table) else {
       throw Refusal(
         code: "share.refused", message: "There is no table \(printable(request.table)) in \(store.path).")
     }
-    let names = try store.keys(written: request.key, table: request.table).map {
+    let names = try store.tables.keys(written: request.key, table: request.table).map {
       RecordName(table: request.table, key: $0)
     }
     let found = try names.first { name in
-      if case .noRecord = try store.obstacle(toSharing: name) { false } else { true }
+      if case .noRecord = try store.zones.obstacle(toSharing: name) { false } else { true }
     }
     let title = request.title ?? "\(request.table) \(request.key)"
     try checkTitle(title, way: "give one with --title")
@@ -100,7 +102,8 @@ struct ShareAnswers: NodePart {
     let zone = try replica.shares.create(of: root, title: title, now: time.now)
     driver.performActions()
     // The records move with the next flushes. The report shows the result of that.
-    for _ in 0..<Self.moveLooks where try store.digest(zone).records == 0 || store.pendingCount() > 0 {
+    for _ in 0..<Self.moveLooks where try store.zones.digest(zone).records == 0 || store.localWrites.pendingCount() > 0
+    {
       try await Task.sleep(for: .milliseconds(20))
     }
     return try report(zone)
@@ -176,13 +179,13 @@ struct ShareAnswers: NodePart {
           message:
             "This device can't write to the share now, so nothing can be restored: \(reason). The values stay here.")
       }
-      (restored, inTheWay) = try store.restoreReceipts(zone)
+      (restored, inTheWay) = try store.zones.restoreReceipts(zone)
       replica.databaseChanged()
     } else if request.discard ?? false {
-      discarded = try store.discardReceipts(zone)
+      discarded = try store.zones.discardReceipts(zone)
     }
     return ShareReceiptReport(
-      receipts: try store.receipts(zone).map { receipt in
+      receipts: try store.zones.receipts(zone).map { receipt in
         ShareReceiptReport.Receipt(
           table: receipt.record.table, key: ReportedValue(receipt.record.key),
           values: receipt.values?.mapValues { ReportedValue($0) },
@@ -218,7 +221,7 @@ struct ShareAnswers: NodePart {
   private func account(named text: String, _ zone: ZoneID) throws -> AccountID {
     let accounts = replica.shareState(zone)?.accounts ?? []
     if let account = try AccountID.named(text, among: accounts) { return account }
-    let names = try store.accountNames()
+    let names = try store.control.accountNames()
     let named = accounts.filter { account in
       names[account] == text
         || replica.accountState(account)?.liveDevices.contains { devices.name(of: $0) == text } ?? false

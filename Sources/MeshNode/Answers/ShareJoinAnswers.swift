@@ -172,7 +172,7 @@ struct ShareJoinAnswers: NodePart {
   /// Returns whether the file has a record in that place, private or in another share: a copy that was kept, or one
   /// with the same name.
   private func isRootTaken(_ root: RecordName, _ link: ShareLink) throws -> Bool {
-    switch try store.obstacle(toSharing: root) {
+    switch try store.zones.obstacle(toSharing: root) {
     case nil: true
     case .alreadyShared(_, let zone): zone != link.zone
     default: false

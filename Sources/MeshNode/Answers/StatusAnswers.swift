@@ -17,16 +17,16 @@ struct StatusAnswers: NodePart {
       device: replica.device.description, deviceName: devices.plainName(of: replica.device) ?? "",
       instance: zone?.author?.instance.description, database: store.path,
       listen: addresses.listening?.description,
-      tables: try store.tables().map(\.name), pending: try store.pendingCount(),
+      tables: try store.tables.list().map(\.name), pending: try store.localWrites.pendingCount(),
       held: try HeldAnswers(context: context).counts(),
-      work: try store.workInProgress().map {
+      work: try store.figures.workInProgress().map {
         WorkReport(task: WorkReport.Task($0.task), table: $0.table, done: $0.done, total: $0.total)
       },
       receipts: try ShareAnswers(context: context).receiptCounts(),
       ended: Dictionary(
         ShareAnswers(context: context).ended.map { ($0.zone.description, $0.reason) }, uniquingKeysWith: { $1 }),
       assets: try assets.lacking(), fetching: try assets.fetching(),
-      keptBlobs: KeptBlobs(bytes: try store.overwrittenBytes(), limit: configuration.keptBlobs),
+      keptBlobs: KeptBlobs(bytes: try store.assets.overwrittenBytes(), limit: configuration.keptBlobs),
       quotas: try QuotaAnswers(context: context).quotas(), alarms: try doctor.alarms(), warnings: doctor.warnings(lock),
       zones: try zones(), peers: try PeerAnswers(context: context).peers())
   }

@@ -12,7 +12,7 @@ struct TableAnswers: NodePart {
 
   func track(_ request: TrackRequest) throws -> TrackReport {
     try database.beginGuard()
-    let known = Set(try store.tables().map(\.name))
+    let known = Set(try store.tables.list().map(\.name))
     let policies = try request.policies.mapValues { columns in
       try columns.mapValues { name in
         guard let policy = ColumnPolicy(name: name) else { throw Self.unknownPolicy(name) }
@@ -20,11 +20,11 @@ struct TableAnswers: NodePart {
       }
     }
     // `track` lists what is wrong with a table, which may be that it doesn't exist.
-    try store.checkPolicies(policies.filter { try store.hasTable($0.key) })
-    let tables = try store.track(
+    try store.schema.checkPolicies(policies.filter { try store.tables.hasTable($0.key) })
+    let tables = try store.tables.track(
       tables: request.tables, private: request.privateTables, integerKeys: request.integerKeys, now: time.milliseconds()
     )
-    if !policies.isEmpty { try store.setPolicies(policies, now: time.milliseconds()) }
+    if !policies.isEmpty { try store.schema.setPolicies(policies, now: time.milliseconds()) }
     try replica.schemaChanged()
     // Imported rows become records now, so that a row that is deleted next can be restored. If that fails, the rows
     // stay pending, and the daemon flushes them.
@@ -46,8 +46,8 @@ struct TableAnswers: NodePart {
   func untrack(_ tables: [String]) throws -> UntrackReport {
     try database.beginGuard()
     try driver.workOff()
-    guard try store.pendingCount() == 0 else { throw Refusal.rowsPending("untracking would lose them") }
-    try store.untrack(tables)
+    guard try store.localWrites.pendingCount() == 0 else { throw Refusal.rowsPending("untracking would lose them") }
+    try store.tables.untrack(tables)
     try replica.schemaChanged()
     return UntrackReport(tables: tables)
   }
@@ -55,11 +55,11 @@ struct TableAnswers: NodePart {
   nonisolated(nonsending) func rescan(_ tables: [String]) async throws -> RescanReport {
     try database.beginGuard()
     let before = replica.compared
-    try store.rescan(tables: tables)
+    try store.capture.rescan(tables: tables)
     replica.databaseChanged()
-    try await driver.work(whileRowsWaitBehind: "more can't be noted") { try store.isComparing() }
+    try await driver.work(whileRowsWaitBehind: "more can't be noted") { try store.capture.isComparing() }
     return RescanReport(
-      tables: try tables.isEmpty ? store.tables().map(\.name) : tables, rows: replica.compared.rows - before.rows,
+      tables: try tables.isEmpty ? store.tables.list().map(\.name) : tables, rows: replica.compared.rows - before.rows,
       differences: replica.compared.differences - before.differences)
   }
 
@@ -77,17 +77,17 @@ struct TableAnswers: NodePart {
     // Schemas that peers describe in the meantime were not examined.
     let taken = Set(missing.filter { $0.refusal == nil }.map(\.table.folded))
     func wanted() throws -> [SchemaDescription] {
-      try store.foreignSchemas(trusts: devices.isTrusted).filter { taken.contains($0.name.folded) }
+      try store.schema.foreign(trusts: devices.isTrusted).filter { taken.contains($0.name.folded) }
     }
     var leftOut: [String] = []
     guard !taken.isEmpty else { return try report(missing, leftOut: leftOut, isApplied: true) }
     try database.beginGuard()
     if missing.contains(where: { $0.former != nil }) {
-      let former = try store.renameTables(wanted(), trusts: devices.isTrusted)
+      let former = try store.schema.renameTables(wanted(), trusts: devices.isTrusted)
       if !former.isEmpty { _ = try untrack(former) }
     }
     while true {
-      let adoption = try store.adopt(wanted(), trusts: devices.isTrusted, now: time.milliseconds())
+      let adoption = try store.schema.adopt(wanted(), trusts: devices.isTrusted, now: time.milliseconds())
       leftOut += adoption.leftOut
       try replica.schemaChanged()
       driver.performActions()
@@ -96,10 +96,10 @@ struct TableAnswers: NodePart {
     }
   }
 
-  private func missing() throws -> [Store.MissingSchema] { try store.missingSchema(trusts: devices.isTrusted) }
+  private func missing() throws -> [StoreSchema.Missing] { try store.schema.missing(trusts: devices.isTrusted) }
 
   private func report(
-    _ missing: [Store.MissingSchema], leftOut: [String], isApplied: Bool
+    _ missing: [StoreSchema.Missing], leftOut: [String], isApplied: Bool
   ) throws -> SchemaReport {
     SchemaReport(
       applied: isApplied,
@@ -112,15 +112,15 @@ struct TableAnswers: NodePart {
         SchemaReport.Difference(
           table: different.table, column: different.column, device: different.device.description,
           name: devices.name(of: different.device), here: different.here, there: different.there)
-      }, leftOut: try store.leftOut(trusts: devices.isTrusted) + leftOut,
-      policies: try store.columnPolicies().map {
+      }, leftOut: try store.schema.leftOut(trusts: devices.isTrusted) + leftOut,
+      policies: try store.schema.columnPolicies().map {
         SchemaReport.Policy(table: $0.table, column: $0.column, policy: $0.policy.name)
       })
   }
 
   /// Returns the schema differences of other devices. Those of revoked devices don't matter.
-  func foreignSchemas() throws -> [Store.SchemaDifference] {
-    try store.schemaDifferences(trusts: devices.isTrusted).filter {
+  func foreignSchemas() throws -> [StoreSchema.Difference] {
+    try store.schema.differences(trusts: devices.isTrusted).filter {
       devices.name(of: $0.device) != nil && !replica.isRevoked($0.device)
     }
   }

@@ -56,13 +56,14 @@ struct WaitAnswers: NodePart {
         locked: lock.messageWithAdvice)
     }
     return WaitReport(
-      working: isWorking, pending: try store.pendingCount(), tooLong: try store.unsentCount(), members: members,
+      working: isWorking, pending: try store.localWrites.pendingCount(), tooLong: try store.figures.unsentCount(),
+      members: members,
       assets: try AssetAnswers(context: context).lacking(), locked: lock.messageWithAdvice)
   }
 
   /// Whether this node itself still captures, merges or shows rows.
   private var isWorking: Bool {
-    get throws { try store.isUpkeepDue() || store.isShowing() || replica.isMergeDue }
+    get throws { try store.capture.isDue() || store.merges.isShowing() || replica.isMergeDue }
   }
 
   /// Returns whether one of the devices that say they have more still sends something, or may be about to begin.
@@ -90,7 +91,7 @@ struct WaitAnswers: NodePart {
     guard isRunning, let state = replica.shareState(zone), state.owner != replica.account.id,
       state.permission(replica.account.id) != nil
     else { return false }
-    return try store.storedVector(zone).authors.isEmpty
+    return try store.log.storedVector(zone).authors.isEmpty
   }
 
   // MARK: Proof
@@ -112,9 +113,9 @@ struct WaitAnswers: NodePart {
       if isOver || locked == nil && !comparisons.isEmpty && comparisons.allSatisfy(\.isDecided) {
         return VerifyReport(
           comparisons: comparisons.map(\.comparison), locked: locked,
-          older: try store.refusedRecords(limit: Self.olderNamed).map {
+          older: try store.held.refused(limit: Self.olderNamed).map {
             VerifyReport.Older(zone: $0.zone.description, table: $0.table, key: ReportedValue($0.key))
-          }, olderCount: try store.refusedCount(), held: try HeldAnswers(context: context).counts())
+          }, olderCount: try store.figures.refusedCount(), held: try HeldAnswers(context: context).counts())
       }
       try await Task.sleep(for: Self.look)
     }
@@ -131,7 +132,7 @@ struct WaitAnswers: NodePart {
       try peer.zones.compactMap { zone in
         guard let view = try replica.zoneView(zone) else { return nil }
         let theirs = peer.digests[zone]
-        let (unsentHere, unsentThere) = (try store.unsent(zone), theirs?.unsent ?? .nothing)
+        let (unsentHere, unsentThere) = (try store.capture.unsent(zone), theirs?.unsent ?? .nothing)
         let isComparable = theirs?.vector == view.merged && unsentHere != .pending && unsentThere != .pending
         let outcome: VerifyReport.Comparison.Outcome =
           if isComparable, theirs?.digest != view.digest {

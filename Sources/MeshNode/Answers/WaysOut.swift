@@ -4,9 +4,9 @@ import MeshStore
 
 /// The remedies for held records, as far as this file tells them.
 struct WaysOut {
-  private let tables: [Store.TableSummary]
+  private let tables: [StoreTables.Summary]
   /// Tables that are synchronized here and have disappeared.
-  private let gone: [String: Store.Fate]
+  private let gone: [String: StoreCapture.Fate]
   private let adoptable: Set<String>
   private let here: Set<String>
 
@@ -14,9 +14,9 @@ struct WaysOut {
   ///
   /// - Parameter trusts: Returns whether the tables and renamings of a device are adopted.
   init(_ store: Store, trusts: (DeviceID) -> Bool) throws {
-    tables = try store.tables()
-    gone = try store.missingTables()
-    let missing = try store.missingSchema(trusts: trusts).filter { $0.refusal == nil }
+    tables = try store.tables.list()
+    gone = try store.capture.missingTables()
+    let missing = try store.schema.missing(trusts: trusts).filter { $0.refusal == nil }
     adoptable = Set(missing.filter { !$0.exists }.map(\.table))
     here = Set(missing.filter(\.exists).map(\.table))
   }

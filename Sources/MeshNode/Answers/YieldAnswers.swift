@@ -19,7 +19,7 @@ struct YieldAnswers: NodePart {
     let process = Int(getpid())
     guard let app = context.app else { throw Self.daemon(home) }
     if database.suspension == nil {
-      let missing = try store.functionsOfApp()
+      let missing = try store.tables.functionsOfApp()
       guard missing.isEmpty else {
         throw Refusal(
           code: "yield.functions",

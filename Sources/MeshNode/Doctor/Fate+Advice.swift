@@ -1,7 +1,7 @@
 import MeshStore
 
 /// The texts about a table that disappeared, for the checks of its records and of the table itself.
-extension Store.Fate {
+extension StoreCapture.Fate {
   var said: String {
     switch self {
     case .renamed(let name): "it was renamed to \(name)"

@@ -68,7 +68,7 @@ struct FileChecks: NodePart {
   private static let heldUp: Int64 = 60
 
   func logCheck() -> HealthCheck {
-    let log = store.walStatus()
+    let log = store.file.walStatus()
     let seconds = log.heldUpSince.map { max(0, time.milliseconds() - $0) / 1_000 } ?? 0
     let guarded = log.isGuarded ? "guarded" : !isRunning ? "not guarded, since no daemon runs" : "not guarded now"
     var what = "The write-ahead log has \(log.bytes >> 20) MiB and is \(guarded)."
@@ -104,8 +104,8 @@ struct FileChecks: NodePart {
           + "\(devices.name(of: different.device) ?? ""): two records there can be one here, or the other way round.",
         wayOut: "Give the table the same key on every machine, before more is written to it.")
     }
-    checks += try store.captureFaults().map(check)
-    checks += try store.trackingFaults().map { fault in
+    checks += try store.capture.faults().map(check)
+    checks += try store.capture.trackingFaults().map { fault in
       HealthCheck(
         "table", .warning, "A synchronized table has changed since it was tracked. \(fault)",
         wayOut: "If a table refuses a row of another machine, the row is held, and mesh held lists it.")
@@ -113,7 +113,7 @@ struct FileChecks: NodePart {
     return (checks + (try repairChecks())).or("capture", "Every synchronized table is captured.")
   }
 
-  private func check(_ fault: Store.CaptureFault) -> HealthCheck {
+  private func check(_ fault: StoreCapture.Fault) -> HealthCheck {
     switch fault {
     case .tableMissing(let table, let fate):
       HealthCheck(
@@ -141,7 +141,7 @@ struct FileChecks: NodePart {
   }
 
   private func repairChecks() throws -> [HealthCheck] {
-    let repairs = store.repairs
+    let repairs = store.capture.repairs
     var checks: [HealthCheck] = []
     if repairs.silences > 0 {
       checks.append(
@@ -159,7 +159,7 @@ struct FileChecks: NodePart {
         wayOut: "Programs that change the schema need not touch triggers named mesh_capture_….",
         figures: ["times": times])
     }
-    checks += try store.intrudingTriggers().sorted(by: { $0.key < $1.key }).map { trigger, table in
+    checks += try store.figures.intrudingTriggers().sorted(by: { $0.key < $1.key }).map { trigger, table in
       HealthCheck(
         "app-trigger", .warning,
         "The trigger \(trigger) writes to \(table) while rows of other machines are merged; mesh reverted what it wrote.",

@@ -61,7 +61,7 @@ struct MemberChecks: NodePart {
   }
 
   private func missingChecks() throws -> [HealthCheck] {
-    try store.missingSchema(trusts: devices.isTrusted).map { one in
+    try store.schema.missing(trusts: devices.isTrusted).map { one in
       let isUntracked = one.exists && one.columns.isEmpty
       let what: String
       if isUntracked {
@@ -104,7 +104,7 @@ struct MemberChecks: NodePart {
 
   /// Returns the parts of other devices' tables that mesh doesn't carry over.
   func leftOutChecks() throws -> [HealthCheck] {
-    try store.leftOut(trusts: devices.isTrusted).map { HealthCheck("schema", .ok, "Not carried over: \($0).") }
+    try store.schema.leftOut(trusts: devices.isTrusted).map { HealthCheck("schema", .ok, "Not carried over: \($0).") }
   }
 
   /// Returns the shares that have ended for this account, with the reason. A share that ended while this node ran is a

@@ -12,9 +12,9 @@ struct ZoneChecks: NodePart {
   private static let pendingTooLong: Int64 = 60_000
 
   func pendingCheck() throws -> HealthCheck {
-    let count = try store.pendingCount()
+    let count = try store.localWrites.pendingCount()
     let rows = count.counted("row is", "rows are")
-    guard count > 0, isRunning, let oldest = try store.oldestPending() else {
+    guard count > 0, isRunning, let oldest = try store.figures.oldestPending() else {
       return HealthCheck("pending", .ok, "\(rows) captured and not flushed.", figures: ["rows": count])
     }
     let age = time.milliseconds() - oldest
@@ -111,16 +111,16 @@ struct ZoneChecks: NodePart {
 
   /// The authors of change sets that break a rule, with the rule.
   private var malformedAuthors: String {
-    let found = (try? store.status().malformed) ?? [:]
+    let found = (try? store.figures.status().malformed) ?? [:]
     return found.sorted { $0.key < $1.key }.prefix(Self.heldNamed).map { author, reason in
       " \(devices.name(of: author.device) ?? "A device") (\(author.device)): \(printable(reason))."
     }.joined()
   }
 
   func heldChecks() throws -> [HealthCheck] {
-    let counts = try store.status().held
+    let counts = try store.figures.status().held
     guard !counts.isEmpty else { return [HealthCheck("held", .ok, "Every live record is in its table.")] }
-    let records = Dictionary(grouping: try store.heldRecords(limit: Self.heldLooked), by: \.reason)
+    let records = Dictionary(grouping: try store.held.list(limit: Self.heldLooked), by: \.reason)
     let ways = try WaysOut(store, trusts: devices.isTrusted)
     return counts.sorted { $0.key.rawValue < $1.key.rawValue }.map { reason, count in
       let named = (records[reason] ?? []).prefix(Self.heldNamed).map { "\($0.table) \(ReportedValue($0.key))" }

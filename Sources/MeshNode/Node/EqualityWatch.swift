@@ -33,7 +33,7 @@ struct EqualityWatch {
         let pair = Alarm(zone: zone, device: peer.device)
         if peer.merged[zone] == view.merged { converged[zone, default: [:]][peer.device] = now }
         guard let theirs = peer.digests[zone], theirs.vector == view.merged, theirs.unsent != .pending,
-          try database.store.unsent(zone) != .pending
+          try database.store.capture.unsent(zone) != .pending
         else { continue }
         if theirs.digest == view.digest { equal.insert(pair) } else { unequal.insert(pair) }
       }

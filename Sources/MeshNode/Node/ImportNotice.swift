@@ -11,10 +11,10 @@ struct ImportNotice {
   ///
   /// - Returns: The number of values, or nil if it has been reported.
   mutating func next(_ store: Store, _ device: DeviceID) throws -> Int? {
-    let newest = try store.newestConflict()
+    let newest = try store.conflicts.newest()
     guard newest > self.newest else { return nil }
     self.newest = newest
-    let count = try store.lostImports(of: device)
+    let count = try store.conflicts.lostImports(of: device)
     guard count > reported else { return nil }
     reported = count
     return count

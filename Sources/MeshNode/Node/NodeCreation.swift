@@ -33,7 +33,7 @@ struct NodeCreation {
     let lock = try created ? nil : DatabaseLock(database: options.database, home: home)
     defer { lock?.withdraw() }
     let store = try Store(path: options.database, cryptography: cryptography)
-    let accounts = try store.accounts()
+    let accounts = try store.control.accounts()
     try store.close()
     let isOwn = try account.map(accounts.contains) ?? home.exists(.accountState)
     guard accounts.isEmpty || isOwn else { throw ReplicaError.foreignDatabase }

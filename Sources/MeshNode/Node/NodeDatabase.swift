@@ -47,7 +47,7 @@ final class NodeDatabase {
   private func applySettings() throws {
     replica.keepsCopies = settings.configuration.keepsCopies
     replica.keepsRows = app?.keepsRowsOfZone
-    try store.keepOverwrittenBlobs(upTo: settings.configuration.keptBlobs)
+    try store.assets.keepOverwritten(upTo: settings.configuration.keptBlobs)
   }
 
   /// Applies settings that have changed.
@@ -61,7 +61,7 @@ final class NodeDatabase {
 
   /// Prevents other programs from restarting the write-ahead log until the node is closed. The daemon does it from its
   /// start. A command on the home alone does it if it writes more than a row or two.
-  func beginGuard() throws { currentGuard.set(try store.startGuard(clock: time)) }
+  func beginGuard() throws { currentGuard.set(try store.file.startGuard(clock: time)) }
 
   func close() throws {
     currentGuard.set(nil)
@@ -70,7 +70,7 @@ final class NodeDatabase {
 
   /// Copies the open file, for a file that no path leads to any more.
   func backUp(to target: String) throws -> Int64 {
-    guard !isOpen else { return try store.backUp(to: target) }
+    guard !isOpen else { return try store.file.backUp(to: target) }
     throw suspension ?? Refusal(code: "database.replaced", message: "\(path) is not open")
   }
 
@@ -88,7 +88,7 @@ final class NodeDatabase {
   /// - Parameter error: The store's error if the open file has another history than the store knows.
   /// - Returns: The change since the last call, or nil if there is none.
   func follow(because error: StoreError? = nil) -> Change? {
-    switch store.whereabouts {
+    switch store.file.whereabouts {
     case .here where suspension == nil && error == nil: return nil
     case _ where ContinuousClock.now < nextAttempt: return nil
     case .logLost where isOpen: return leaveLog()
@@ -103,7 +103,7 @@ final class NodeDatabase {
     case .gone: return leaveFile()
     case .replaced:
       do {
-        let others = isOpen ? try store.abandon() : []
+        let others = isOpen ? try store.file.abandon() : []
         guard others.isEmpty else { return suspend(because: others) }
       } catch {
         return suspend(
@@ -126,9 +126,9 @@ final class NodeDatabase {
   /// Gives up the file after it was deleted or moved away.
   private func leaveFile() -> Change? {
     // An app in this process may use the log.
-    guard app == nil, let place = isOpen ? store.movedTo : movedTo else {
+    guard app == nil, let place = isOpen ? store.file.movedTo : movedTo else {
       // The log is emptied, so that it does no harm to the file that follows.
-      if suspension == nil { _ = try? store.abandon() }
+      if suspension == nil { _ = try? store.file.abandon() }
       return suspend(
         "database.gone",
         "\(path) was deleted or moved away while the node had it open, so nothing is synchronized. Put the file there again, or "
@@ -139,7 +139,7 @@ final class NodeDatabase {
     let what = "\(path) was moved to \(place) while the node had it open"
     let target = "\(path)-saved-\(time.milliseconds())"
     do {
-      switch try store.leaveFile(movedTo: place, savingTo: target) {
+      switch try store.file.leaveFile(movedTo: place, savingTo: target) {
       case .copied: return leave("\(what). It has everything there, and nothing is synchronized.")
       case .saved:
         note(
@@ -199,7 +199,7 @@ final class NodeDatabase {
     let what = "the log of \(path) (\(path)-wal or \(path)-shm) was deleted or replaced while programs had it open"
     let target = "\(path)-saved-\(time.milliseconds())"
     do {
-      switch try store.leaveLog(savingTo: target, isShared: app != nil) {
+      switch try store.file.leaveLog(savingTo: target, isShared: app != nil) {
       case .copied:
         let outcome = "\(what): the node has put its commits into the file, and nothing of it is lost"
         note(outcome)

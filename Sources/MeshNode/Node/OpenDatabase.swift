@@ -55,8 +55,8 @@ struct OpenDatabase {
       let taken = try lock ?? DatabaseLock(database: path, home: home)
       lock = taken
       self.lock = taken
-      if isReplacement { try store.quickCheck() }
-      let known = try store.accounts()
+      if isReplacement { try store.file.quickCheck() }
+      let known = try store.control.accounts()
       guard known.isEmpty || known.contains(account.id) else { throw ReplicaError.foreignDatabase }
       let vault = HomeVault(home: home)
       replica = try Replica(

@@ -90,7 +90,7 @@ final class ReplicaDriver {
   func holdBack(_ id: LinkID) -> Bool {
     guard database.suspension == nil, connections.isOpen(id) else { return false }
     if pacing.holdsBack(at: .now) { return true }
-    guard store.isWriteLocked else { return false }
+    guard store.file.isWriteLocked else { return false }
     replica.keepWaiting(id, now: time.now)
     if !replica.hasNoActions { performActions() }
     return true
@@ -161,7 +161,7 @@ final class ReplicaDriver {
       lockedSince = nil
       if hasMore { worked = (worked.steps + 1, 0) } else { try noteLostImports() }
       if hasMore || !replica.hasNoActions { performActions() }
-      return try hasMore ? (store.isShowing() || store.isComparing() ? .slice : .more) : .done
+      return try hasMore ? (store.merges.isShowing() || store.capture.isComparing() ? .slice : .more) : .done
     } catch let error as StoreError where error.code == .locked {
       let since = lockedSince ?? .now
       lockedSince = since
@@ -285,7 +285,7 @@ final class ReplicaDriver {
     followFile()
     guard database.suspension == nil else { return }
     do {
-      let version = try store.dataVersion()
+      let version = try store.file.dataVersion()
       let isDue = pacing.look(isChanged: version != dataVersion, at: .now)
       dataVersion = version
       guard isDue else { return }

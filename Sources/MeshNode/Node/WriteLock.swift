@@ -11,8 +11,8 @@ struct WriteLock {
 
   /// The message about a program that currently has the lock, or nil if none has.
   var message: String? {
-    guard store.isWriteLocked else { return nil }
-    return Self.message(store.path, store.writers, "nothing is flushed or merged before its transaction ends.")
+    guard store.file.isWriteLocked else { return nil }
+    return Self.message(store.path, store.file.writers, "nothing is flushed or merged before its transaction ends.")
   }
 
   /// Returns the message about a database that could not be opened because another program has its lock, with what to

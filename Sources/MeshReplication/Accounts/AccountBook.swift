@@ -2,7 +2,7 @@ import MeshCore
 
 /// The states of this account and of the accounts that a zone here names. They only grow.
 final class AccountBook {
-  private let store: any ReplicaStore
+  private let store: any ControlStore
   private let cryptography: any Cryptography
   private let secrets: any DeviceSecrets
   private let device: DeviceID
@@ -24,7 +24,7 @@ final class AccountBook {
   private var signer: AccountSigner?
 
   init(
-    _ account: AccountState, signer: AccountSigner?, device: DeviceID, store: any ReplicaStore,
+    _ account: AccountState, signer: AccountSigner?, device: DeviceID, store: any ControlStore,
     secrets: any DeviceSecrets, cryptography: any Cryptography
   ) {
     (self.account, self.signer, self.device) = (account, signer, device)

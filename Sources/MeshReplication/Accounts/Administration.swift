@@ -233,7 +233,7 @@ public struct Administration: Part {
 
   /// Returns where a device's instances end, as merged here.
   private func ends(of device: DeviceID, _ zone: ZoneID) throws -> [InstanceID: ControlAct.CutPoint] {
-    let heads = try store.mergedHeads(zone).filter { $0.key.device == device }
+    let heads = try store.log.mergedHeads(zone).filter { $0.key.device == device }
     let points = heads.map { ($0.key.instance, ControlAct.CutPoint(number: $0.value.number, id: $0.value.id)) }
     return Dictionary(points, uniquingKeysWith: { first, _ in first })
   }

@@ -45,7 +45,7 @@ public final class AssetCopies: Part {
         sessions[link]?.outflow.put(Outflow.Chunk(zone: zone, asset: asset, index: index))
         continue
       }
-      if let bytes = try store.chunk(index, of: asset, zone: zone) {
+      if let bytes = try store.assets.chunk(index, of: asset, zone: zone) {
         sessions.send(link, .assetChunk(zone, asset, index, bytes))
       } else {
         lacks = true
@@ -61,7 +61,7 @@ public final class AssetCopies: Part {
 
   private func tell(_ link: LinkID, _ zone: ZoneID, _ asset: AssetID) throws {
     let isGiven = sessions.isCommon(zone, link) && evictions[asset] == nil
-    let chunks = isGiven ? try store.chunks(of: asset, zone: zone) : nil
+    let chunks = isGiven ? try store.assets.chunks(of: asset, zone: zone) : nil
     sessions.send(link, .assetHas(zone, asset, chunks))
     sessions[link]?.chunks.told(zone, asset, isIncomplete: chunks?.isComplete == false, bound: Self.toldAssets)
   }

@@ -47,7 +47,7 @@ public final class AssetDownloads: Part {
   func work(now: Moment) throws -> Bool {
     if needsPlacing {
       completeAssets = 0
-      needsPlacing = try store.placeAssets(now: now.wall)
+      needsPlacing = try store.assets.placeAssets(now: now.wall)
       if needsPlacing {
         hasBacklogMoved = true
         // Looking for more is expensive if there are many. Half of the current assets come first.
@@ -63,7 +63,7 @@ public final class AssetDownloads: Part {
   func refresh(now: Moment) throws -> Bool {
     due.finish(.assets)
     assetsSinceLook = 0
-    let wanted = try store.wantedAssets(limit: AssetFetching.assets, besides: fetching.setAside)
+    let wanted = try store.assets.wantedAssets(limit: AssetFetching.assets, besides: fetching.setAside)
     fetching.want(wanted)
     if !faults.isEmpty {
       let known = Set(wanted.assets.map(\.asset.id)).union(fetching.setAside)
@@ -107,7 +107,7 @@ public final class AssetDownloads: Part {
     requestChunks(now: now)
     try copies.tellGrown()
     if !lastSources.isEmpty {
-      try store.noteSources(lastSources, now: now.wall)
+      try store.assets.noteSources(lastSources, now: now.wall)
       lastSources = [:]
     }
     try tellBacklogs(now: now)
@@ -139,7 +139,7 @@ public final class AssetDownloads: Part {
       guard let count = sessions[link]?.chunks.unasked, count > Self.unaskedChunks else { return }
       return sessions.end(link, .protocolViolation, "chunks of assets came that nobody asked for")
     }
-    switch try store.stage(chunk, chunk: index, of: asset) {
+    switch try store.assets.stage(chunk, chunk: index, of: asset) {
     case .staged(let isComplete):
       // Another chunk that was still arriving may have found room. The chunk that didn't is requested later.
       if !fetching.isPaused(asset, now: now.steady) { faults[asset] = nil }
@@ -180,7 +180,7 @@ public final class AssetDownloads: Part {
 
   /// Returns what this node is missing of a zone's assets.
   public func backlog(_ zone: ZoneID, now: Moment) throws -> AssetBacklog {
-    try store.assetBacklog(zone, absent: fetching.absent(peers, now: now.steady))
+    try store.assets.assetBacklog(zone, absent: fetching.absent(peers, now: now.steady))
   }
 
   /// Tells the peers a zone's backlog again, because it is part of an acknowledgement.

@@ -41,7 +41,7 @@ final class Acknowledgements: Part {
     let due = relays
     relays = [:]
     for id in zones.ids where due.values.contains(where: { $0[id] != nil }) {
-      let saved = try store.acknowledgements(id)
+      let saved = try store.control.acknowledgements(id)
       for link in sessions.links(sharing: id) {
         for device in (due[link]?[id] ?? []).sorted() {
           guard let bytes = saved[device], accounts[account.id]?.isRevoked(device) == false else { continue }
@@ -57,7 +57,7 @@ final class Acknowledgements: Part {
     guard let state = zones[id]?.acknowledgements, state.isDue, certificate != nil else { return }
     let links = sessions.links(sharing: id)
     guard !links.isEmpty, zones[id]?.acknowledgements.begin(now: now) == true else { return }
-    let merged = try store.mergedVector(id)
+    let merged = try store.log.mergedVector(id)
     guard state.last != merged else { return }
     let interval = Int64(merged.numbers.count / Self.acknowledgedPerMillisecond)
     zones[id]?.acknowledgements.end(merged, next: now.steady + interval)
@@ -79,7 +79,7 @@ final class Acknowledgements: Part {
       link, certificate == nil ? .have(id, merged) : .acknowledgement(acknowledgement(id, merged, now: now)))
     downloads.forgetBacklog(id)
     guard sessions[link]?.peer?.account == account.id else { return }
-    for other in try store.acknowledgements(id).keys { noteRelay(of: other, id, to: link) }
+    for other in try store.control.acknowledgements(id).keys { noteRelay(of: other, id, to: link) }
   }
 
   /// Notes that a device of the account has not heard what another one acknowledged.
@@ -94,7 +94,7 @@ final class Acknowledgements: Part {
   ///
   /// - Parameter vector: Only authors that are further than this are sent.
   private func sendHeads(_ links: [LinkID], _ id: ZoneID, beyond vector: VersionVector = VersionVector()) throws {
-    let heads = try store.storedHeads(id).filter { $0.value.number > vector[$0.key] }
+    let heads = try store.log.storedHeads(id).filter { $0.value.number > vector[$0.key] }
     guard !heads.isEmpty else { return }
     sessions.send(links, .heads(id, heads.mapValues { Message.LineHead(number: $0.number, id: $0.id) }))
   }
@@ -111,7 +111,7 @@ final class Acknowledgements: Part {
     guard isKnown, acknowledgement.isSigned(cryptography) else {
       return sessions.end(link, .protocolViolation, "an acknowledgement is not signed by its device")
     }
-    try store.saveAcknowledgement(
+    try store.control.saveAcknowledgement(
       acknowledgement.encoded, device: acknowledgement.device, time: acknowledgement.time, zone: zone)
     if owner == account.id { passOn(acknowledgement, from: link) }
     guard !isRelayed else { return }
@@ -134,7 +134,8 @@ final class Acknowledgements: Part {
 
   func sendDigest(_ link: LinkID, _ id: ZoneID) throws {
     guard sessions.isCommon(id, link) else { return }
-    sessions.send(link, .digest(id, try store.mergedVector(id), try store.digest(id), try store.unsent(id)))
+    sessions.send(
+      link, .digest(id, try store.log.mergedVector(id), try store.zones.digest(id), try store.capture.unsent(id)))
   }
 
   /// Asks every peer for its digests. They arrive later.

@@ -38,9 +38,9 @@ struct ChangeSetIntake: Part {
         return sessions.end(link, .protocolViolation, "a change set's signature is not its author's")
       }
     }
-    let outcomes = try store.store(intake.accepted, zone: id, now: now.wall)
+    let outcomes = try store.log.store(intake.accepted, zone: id, now: now.wall)
     // An author that it counts and whose change set was not stored would be counted for ever.
-    if let room = intake.room, room.all == (try store.authorCount(id)) { zones[id]?.intake.leave(room) }
+    if let room = intake.room, room.all == (try store.log.authorCount(id)) { zones[id]?.intake.leave(room) }
     try settle(
       link, id, intake.accepted, outcomes, intake.received, bytes: encoded.reduce(0) { $0 + $1.count }, now: now)
     if intake.hasGap { try sessions.ask(link, id, now: now) }
@@ -54,7 +54,7 @@ struct ChangeSetIntake: Part {
   ) throws -> Bool {
     let (author, number) = (changeSet.header.author, changeSet.header.number)
     if intake.stored[author] == nil {
-      let (stored, citation) = try store.stored(id, author)
+      let (stored, citation) = try store.log.stored(id, author)
       (intake.stored[author], intake.expected[author], intake.citations[author]) = (stored, stored, citation)
     }
     if number == 1, intake.citations[author] == nil { intake.citations[author] = changeSet.header.citation }
@@ -100,8 +100,8 @@ struct ChangeSetIntake: Part {
 
   /// Returns the room as it was left, or counts the zone's authors if there are more or fewer now.
   private func takeAuthorRoom(_ id: ZoneID, _ state: ZoneState) throws -> AuthorRoom {
-    if let known = zones[id]?.intake.takeRoom(), known.all == (try store.authorCount(id)) { return known }
-    return AuthorRoom(try store.storedVector(id), state, own: account.id)
+    if let known = zones[id]?.intake.takeRoom(), known.all == (try store.log.authorCount(id)) { return known }
+    return AuthorRoom(try store.log.storedVector(id), state, own: account.id)
   }
 
   private func settle(

@@ -14,14 +14,14 @@ struct Cutoffs: Part {
   }
 
   func limit(_ author: Author, _ id: ZoneID) throws -> UInt64? {
-    limit(author, id, citing: try store.stored(id, author).citation)
+    limit(author, id, citing: try store.log.stored(id, author).citation)
   }
 
   /// Returns where the known authors end, for those that do.
   func limits(_ id: ZoneID) throws -> [Author: UInt64] {
     guard let state = zones[id]?.state else { return [:] }
-    let citations = try store.citations(id)
-    var authors = Set(try store.storedVector(id).authors).union(citations.keys).union(state.ends.keys)
+    let citations = try store.log.citations(id)
+    var authors = Set(try store.log.storedVector(id).authors).union(citations.keys).union(state.ends.keys)
     for (device, points) in state.cuts {
       authors.formUnion(points.keys.map { Author(device: device, instance: $0) })
     }
@@ -48,9 +48,9 @@ struct Cutoffs: Part {
   /// devices of the owner have acknowledged, as far as this device has met them.
   private func unsent(_ id: ZoneID, _ state: ZoneState) throws -> [Author: UInt64] {
     guard state.root != nil, state.owner != nil, state.permission(account.id) == nil,
-      try !standings.keepsCopies && !store.keepsCopy(of: id)
+      try !standings.keepsCopies && !store.zones.keepsCopy(of: id)
     else { return [:] }
-    let taken = try store.acknowledgements(id).compactMap { device, bytes -> VersionVector? in
+    let taken = try store.control.acknowledgements(id).compactMap { device, bytes -> VersionVector? in
       guard let owner = state.owner, owner != account.id, state.account(of: device) == owner,
         accounts[owner]?.isRevoked(device) != true
       else { return nil }
@@ -60,7 +60,7 @@ struct Cutoffs: Part {
     let isRemoved = state.participants[account.id]?.status == .removed
     // If this device has met only one, that is usually the one that removed the account.
     if isRemoved, taken.count < 2 { return [:] }
-    let own = try store.mergedVector(id).authors.filter { $0.device == device }
+    let own = try store.log.mergedVector(id).authors.filter { $0.device == device }
     return Dictionary(
       own.map { author in
         let numbers = taken.map { $0[author] }

@@ -14,13 +14,13 @@ struct Forks: Part {
     var own = 0
     for (author, head) in heads.sorted(by: { $0.key < $1.key }) {
       guard head.number <= (try cutoffs.limit(author, id)) ?? .max else { continue }
-      if author.device == device, head.number > (try store.stored(id, author).number) {
+      if author.device == device, head.number > (try store.log.stored(id, author).number) {
         // A head is not signed. Only the change sets that the peer shows of the log are, and only they count.
         own += 1
         if own <= Limits.instances { sessions.send(link, .lineRequest(id, author, through: head.number)) }
         continue
       }
-      guard let known = try store.changeSetID(id, author, head.number) else { continue }
+      guard let known = try store.log.changeSetID(id, author, head.number) else { continue }
       if Message.LineHead(number: head.number, id: known) != head {
         sessions.send(link, .lineRequest(id, author, through: head.number))
       }
@@ -29,7 +29,7 @@ struct Forks: Part {
 
   func sendLine(_ link: LinkID, _ id: ZoneID, _ author: Author, through number: UInt64) throws {
     guard sessions.isCommon(id, link) else { return }
-    let line = try store.line(id, author, through: number, count: Limits.line)
+    let line = try store.log.line(id, author, through: number, count: Limits.line)
     let encoded = line.map { header in
       var writer = ByteWriter()
       header.write(to: &writer)
@@ -53,7 +53,7 @@ struct Forks: Part {
     }
     for theirs in headers {
       let author = theirs.header.author
-      guard theirs.header.zone == id, let known = try store.changeSetID(id, author, theirs.header.number),
+      guard theirs.header.zone == id, let known = try store.log.changeSetID(id, author, theirs.header.number),
         known != theirs.id
       else { continue }
       return try compare(theirs, link, id, now: now)
@@ -63,7 +63,7 @@ struct Forks: Part {
   /// Handles a change set of this device that a peer has: the file may be older than the change set.
   private func meetOwnLine(_ theirs: SignedHeader, _ link: LinkID, _ id: ZoneID) throws {
     let (author, number) = (theirs.header.author, theirs.header.number)
-    let (stored, citation) = try store.stored(id, author)
+    let (stored, citation) = try store.log.stored(id, author)
     guard number > stored, number <= cutoffs.limit(author, id, citing: citation) ?? .max else { return }
     guard theirs.isSigned(cryptography) else {
       return sessions.end(link, .protocolViolation, "a change set's signature is not its author's")
@@ -74,7 +74,7 @@ struct Forks: Part {
   /// Compares a change set with the one that has the same number here.
   func compare(_ theirs: SignedHeader, _ link: LinkID, _ id: ZoneID, now: Moment) throws {
     let header = theirs.header
-    guard let ours = try store.line(id, header.author, through: header.number, count: 1).last else { return }
+    guard let ours = try store.log.line(id, header.author, through: header.number, count: 1).last else { return }
     if let proof = ForkProof(ours, theirs) {
       guard proof.isSigned(cryptography) else {
         return sessions.end(link, .protocolViolation, "a change set's signature is not its author's")
@@ -103,13 +103,13 @@ struct Forks: Part {
     guard let zone = zones[id], let account = zone.state.account(of: beginning.header.author.device),
       !zone.state.isOverfull(beginning.header.author.device)
     else { return }
-    let stored = try store.storedVector(id).authors
+    let stored = try store.log.storedVector(id).authors
     let ofDevice = stored.filter { $0.device == beginning.header.author.device }
     let authors =
       ofDevice.count >= Limits.instances ? ofDevice : stored.filter { zone.state.account(of: $0.device) == account }
     var headers = [beginning]
     for author in authors where author != beginning.header.author {
-      headers += try store.line(id, author, through: 1, count: 1)
+      headers += try store.log.line(id, author, through: 1, count: 1)
     }
     for start in stride(from: 0, to: headers.count, by: Limits.beginnings) {
       guard let excess = Excess(headers[start..<min(start + Limits.beginnings, headers.count)]),

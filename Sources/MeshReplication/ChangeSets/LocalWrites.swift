@@ -25,7 +25,7 @@ final class LocalWrites: Part {
     guard due.contains(.upkeep) else { return .nothing }
     let progress: UpkeepProgress
     do {
-      progress = try store.upkeep(changeSetReader, now: now.wall)
+      progress = try store.capture.upkeep(changeSetReader, now: now.wall)
     } catch is MissingKey {
       // The file came from another home. Its merged values can be read again once its keys are here.
       return .blocked
@@ -70,7 +70,7 @@ final class LocalWrites: Part {
 
   private func flush(_ writers: [ZoneID: ChangeSetWriter], now: Moment) throws {
     due.note(.news)
-    let progress = try store.flush(writers, now: now.wall)
+    let progress = try store.localWrites.flush(writers, now: now.wall)
     due.finish(.news)
     due.note(.assets)
     if progress.hasMore { due.note(.flush) } else { due.finish(.flush) }
@@ -96,7 +96,7 @@ final class LocalWrites: Part {
   func tellNews(now: Moment) throws {
     guard due.contains(.news) else { return }
     for (id, writer) in try writers.prepare() {
-      guard let head = try store.mergedHeads(id)[writer.author] else { continue }
+      guard let head = try store.log.mergedHeads(id)[writer.author] else { continue }
       let mark = try vault.highWaterMark(id)
       guard mark?.instance != writer.author.instance || mark?.number ?? 0 < head.number else { continue }
       try announce(head, writer, now: now)
@@ -113,12 +113,12 @@ final class LocalWrites: Part {
   /// Signs a slice of reverted change sets again. Returns true if there was one.
   func writeAgain(_ id: ZoneID, now: Moment) throws -> Bool {
     guard let zone = zones[id], zone.limits.mayWriteAgain, zone.limits.areCarriedOut,
-      let writer = try writers.prepare(id), try store.pendingCount() == 0
+      let writer = try writers.prepare(id), try store.localWrites.pendingCount() == 0
     else { return false }
     let head: ChangeSetHead?
     do {
       due.note(.news)
-      head = try store.writeAgain(writer, now: now.wall)
+      head = try store.localWrites.writeAgain(writer, now: now.wall)
       due.finish(.news)
     } catch is PendingWrites {
       due.noteDatabase()

@@ -20,7 +20,7 @@ struct Merges: Part {
     let progress: ApplyProgress
     do {
       due.note(.news)
-      progress = try store.apply(id, changeSetReader(id), flushing: writers, now: now.wall)
+      progress = try store.merges.apply(id, changeSetReader(id), flushing: writers, now: now.wall)
       due.finish(.news)
     } catch is MissingKey {
       due.finish(.news)
@@ -40,7 +40,7 @@ struct Merges: Part {
       due.note(.assets)
       try noticePending()
       // A flush may leave records of any zone to be shown.
-      if try !flushed.isEmpty && store.isShowing() { due.noteMerges(zones.ids) }
+      if try !flushed.isEmpty && store.merges.isShowing() { due.noteMerges(zones.ids) }
       for (zone, head) in flushed.sorted(by: { $0.key < $1.key }) {
         if let writer = writers[zone] { try local.announce(head, writer, now: now) }
       }

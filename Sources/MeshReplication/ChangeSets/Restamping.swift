@@ -20,14 +20,14 @@ public struct Restamping: Part {
     for id in zones.ids where zones[id]?.state.permission(account.id) == .readWrite {
       let ahead = try signedAhead(id, now: now)
       if let other = ahead.keys.filter({ $0.device != device }).min(),
-        try store.mergedVector(id)[other] == ahead[other]?.number
+        try store.log.mergedVector(id)[other] == ahead[other]?.number
       {
         throw ReplicaError.notReady(
           "this device has merged change sets of \(other.device) that are signed ahead of time as well: "
             + "run “mesh device restamp” there first")
       }
       for (author, head) in ahead.sorted(by: { $0.key < $1.key }) where author.device == device {
-        let number = try store.unitEnd(id, author, notLaterThan: Self.latest(now))
+        let number = try store.log.unitEnd(id, author, notLaterThan: Self.latest(now))
         try logs.append(.end(instance: author.instance, number: number), id)
         taken[id, default: 0] += Int(clamping: head.number - number)
       }
@@ -42,8 +42,8 @@ public struct Restamping: Part {
 
   /// Returns the authors whose last change set here is further ahead of the clock than is accepted.
   public func signedAhead(_ id: ZoneID, now: Moment) throws -> [Author: ChangeSetHead] {
-    let citations = try store.citations(id)
-    return try store.storedHeads(id).filter { author, head in
+    let citations = try store.log.citations(id)
+    return try store.log.storedHeads(id).filter { author, head in
       head.time > Self.latest(now) && head.number <= cutoffs.limit(author, id, citing: citations[author]) ?? .max
     }
   }

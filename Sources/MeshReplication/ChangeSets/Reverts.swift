@@ -13,7 +13,7 @@ struct Reverts: Part {
     // Change sets that this device wrote as another author may have come back to an older file.
     if authors.contains(where: { $0.device == device }) { return try setLimits(id) }
     for author in authors where state.account(of: author.device) != nil || state.mayLackDevices {
-      let citation = try store.stored(id, author).citation
+      let citation = try store.log.stored(id, author).citation
       let limit = cutoffs.limit(author, id, state, citing: citation)
       if zones[id]?.limits.set(limit, of: author) == true {
         probe?(.limitRaised)
@@ -44,12 +44,12 @@ struct Reverts: Part {
       let limits = zones[id]?.limits.current
     else { return }
     do {
-      if try store.takesBack(limits, zone: id) {
-        guard try store.pendingCount() == 0 else { return }
+      if try store.merges.takesBack(limits, zone: id) {
+        guard try store.localWrites.pendingCount() == 0 else { return }
         due.note(.assets)
         zones[id]?.limits.beginCut(now: now)
         zones[id]?.intake.forgetRoom()
-        try store.cut(limits, aftermath: try aftermath(id), zone: id, changeSetReader(id), now: now.wall)
+        try store.merges.cut(limits, aftermath: try aftermath(id), zone: id, changeSetReader(id), now: now.wall)
       }
     } catch is MissingKey {
       // As in `upkeep`, the cut is carried out once the key is here.
@@ -68,11 +68,11 @@ struct Reverts: Part {
   /// Restores change sets of this account that were refused and may be valid again. If all devices had refused them, no
   /// other device has them.
   func putBack(_ id: ZoneID) throws -> Bool {
-    guard try store.hasTakenBack(id), let state = zones[id]?.state, state.permission(account.id) != nil else {
+    guard try store.log.hasTakenBack(id), let state = zones[id]?.state, state.permission(account.id) != nil else {
       return false
     }
-    var citations = try store.citations(id)
-    return try store.putBack(id) { changeSet in
+    var citations = try store.log.citations(id)
+    return try store.log.putBack(id) { changeSet in
       let author = changeSet.header.author
       if changeSet.header.number == 1, citations[author] == nil { citations[author] = changeSet.header.citation }
       return cutoffs.refusal(changeSet, state, id, citing: citations[author]) == nil
@@ -90,7 +90,7 @@ struct Reverts: Part {
   /// departure had let stand are kept here.
   private func aftermath(_ id: ZoneID) throws -> [Author: Aftermath] {
     guard let zone = zones[id] else { return [:] }
-    let citations = try store.citations(id)
+    let citations = try store.log.citations(id)
     let departures = zone.departures
     var aftermath: [Author: Aftermath] = [:]
     for author in zone.limits.current.keys {

@@ -10,7 +10,7 @@ struct Writers: Part {
 
   /// Returns the author of local writes in the zone, if it has begun.
   func author(_ zone: ZoneID) throws -> Author? {
-    try store.instance(zone).map { Author(device: device, instance: $0) }
+    try store.zones.instance(zone).map { Author(device: device, instance: $0) }
   }
 
   /// Makes a zone's writer ready, with a new instance if one is due. Returns nil if this device may not write or the key
@@ -38,7 +38,7 @@ struct Writers: Part {
     guard let author = try author(id) else { return try beginInstance(id) }
     // The author has written nothing yet, and would cite another grant than the one under which it began.
     if let grant = zone.state.citation(account.id), !author.instance.isUnder(grant),
-      try store.storedVector(id)[author] == 0
+      try store.log.storedVector(id)[author] == 0
     {
       return try beginInstance(id)
     }
@@ -46,10 +46,10 @@ struct Writers: Part {
     // The change sets to revert were here when programs wrote the pending rows, which are reverted with them. Otherwise
     // the cut is carried out first.
     guard zone.limits.areCarriedOut else {
-      return try store.takesBack(zone.limits.current, zone: id) ? author : nil
+      return try store.merges.takesBack(zone.limits.current, zone: id) ? author : nil
     }
     // The share's status already tells that the account's permission was lowered or that it had left.
-    let isOrdinary = try zone.state.lostPermission(author, store.citations(id)[author]) != nil
+    let isOrdinary = try zone.state.lostPermission(author, store.log.citations(id)[author]) != nil
     try renewInstance(id, because: isOrdinary ? nil : "what it wrote as instance \(author.instance) was cut")
     return try self.author(id)
   }
@@ -58,12 +58,12 @@ struct Writers: Part {
   /// authors in another account's zone.
   private func beginInstance(_ zone: ZoneID) throws -> Author? {
     guard let state = zones[zone]?.state else { return nil }
-    var room = AuthorRoom(try store.storedVector(zone), state, own: nil)
+    var room = AuthorRoom(try store.log.storedVector(zone), state, own: nil)
     guard room.take(device) == .room else { return nil }
     let random = randomness.bytes(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     let grant = zones[zone]?.state.citation(account.id)
     let instance = grant.map { InstanceID(under: $0, random: UInt32(truncatingIfNeeded: random)) } ?? InstanceID(random)
-    try store.beginInstance(instance, zone: zone)
+    try store.zones.beginInstance(instance, zone: zone)
     if let none = ChangeSetID([UInt8](repeating: 0, count: 32)) {
       try vault.saveHighWaterMark(HighWaterMark(instance: instance, number: 0, id: none), zone: zone)
     }
@@ -95,7 +95,7 @@ struct Writers: Part {
   /// Returns the reason that the file's instance must not be continued, or nil if it may be.
   func reasonForNewInstance(_ id: ZoneID) throws -> String? {
     guard let author = try author(id) else { return nil }
-    let stored = try store.storedVector(id)
+    let stored = try store.log.storedVector(id)
     if stored.authors.contains(where: { $0.instance == author.instance && $0.device != device }) {
       return "the database was copied from another device"
     }
@@ -111,7 +111,7 @@ struct Writers: Part {
     guard stored[author] >= mark.number else {
       return "the database is older than this device's last change set: it was restored"
     }
-    guard try mark.number == 0 || store.changeSetID(id, author, mark.number) == mark.id else {
+    guard try mark.number == 0 || store.log.changeSetID(id, author, mark.number) == mark.id else {
       return "the database was last written by a copy of this home"
     }
     guard try stored[author] > 0 && vault.isCopy() else { return nil }
@@ -121,7 +121,7 @@ struct Writers: Part {
   /// Raises the home's mark to the last stored change set. A process that died between a commit and its mark left
   /// change sets that the home doesn't know. They are sent to any peer that asks, so the mark is raised first.
   private func raiseMark(_ id: ZoneID) throws {
-    guard let author = try author(id), let head = try store.storedHeads(id)[author],
+    guard let author = try author(id), let head = try store.log.storedHeads(id)[author],
       let mark = try vault.highWaterMark(id), mark.instance == author.instance, mark.number < head.number
     else { return }
     try vault.saveHighWaterMark(

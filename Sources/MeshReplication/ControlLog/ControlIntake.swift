@@ -49,8 +49,8 @@ struct ControlIntake: Part {
         known.set(state)
         uses = [:]
       }
-      if !met.isEmpty { try store.saveAccountStates(met.mapValues(\.encoded)) }
-      if !new.isEmpty { try store.insertControlRecords(new.map { ($0.id, $0.encoded) }, zone: id) }
+      if !met.isEmpty { try store.control.saveAccountStates(met.mapValues(\.encoded)) }
+      if !new.isEmpty { try store.control.insertControlRecords(new.map { ($0.id, $0.encoded) }, zone: id) }
     } catch {
       if wasNew { zones.remove(id) } else { zones[id]?.removeLast(new.count, cryptography) }
       throw error

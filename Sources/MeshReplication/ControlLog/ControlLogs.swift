@@ -19,7 +19,7 @@ final class ControlLogs: Part {
   /// Reads a zone's stored records and keys.
   func load(_ id: ZoneID) throws {
     var zone = Zone(id)
-    for bytes in try store.controlRecords(id) {
+    for bytes in try store.control.controlRecords(id) {
       // A share may have been joined without the states of all accounts. Records of uncertified devices have no effect,
       // but without them the records that follow would be refused.
       guard let record = try? ControlRecord(bytes, cryptography),
@@ -37,7 +37,7 @@ final class ControlLogs: Part {
   /// A file has one private zone, and it belongs to the file's account. A stored account state proves nothing, because
   /// a file also knows all participants of its shares.
   func requireOwn(_ id: ZoneID) throws {
-    for bytes in try store.controlRecords(id) {
+    for bytes in try store.control.controlRecords(id) {
       guard case .genesis(let owner, _)? = try? ControlRecord(bytes, cryptography).act, owner != account.id else {
         continue
       }
@@ -164,7 +164,7 @@ final class ControlLogs: Part {
   }
 
   func publish(_ record: ControlRecord) throws {
-    try store.insertControlRecord(record.encoded, id: record.id, zone: record.zone)
+    try store.control.insertControlRecord(record.encoded, id: record.id, zone: record.zone)
     know(record)
     passOn([record], record.zone)
   }

@@ -131,7 +131,7 @@ public final class ShareAdmission: Part {
     for account in joined.people.all where account != self.account.id {
       if let state = joined.accounts[account], try book.adopt(state) { grown.append(account) }
     }
-    if !new.isEmpty { try store.insertControlRecords(new.map { ($0.id, $0.encoded) }, zone: joined.zone) }
+    if !new.isEmpty { try store.control.insertControlRecords(new.map { ($0.id, $0.encoded) }, zone: joined.zone) }
     zones.open(joined.zone)
     for record in new { zones[joined.zone]?.insert(record, cryptography) }
     for account in grown { exchange.gossip(account) }

@@ -158,7 +158,7 @@ final class Greeting: Part {
   /// account.
   func learnName(_ link: LinkID, _ name: String) throws {
     guard let peer = sessions[link]?.peer, peer.account != account.id, sessions[link]?.hasNamed == false else { return }
-    try store.nameAccount(peer.account, name)
+    try store.control.nameAccount(peer.account, name)
     // Not before the write: while a program holds the lock, the message is tried again.
     sessions[link]?.named()
   }

@@ -7,7 +7,7 @@ final class Sessions {
   /// The milliseconds between two questions to a peer about a zone.
   private static let askingInterval: Int64 = 300
 
-  private let store: any ReplicaStore
+  private let log: any LogStore
   private let outbox: Outbox
   private var sessions: [LinkID: Session] = [:]
   /// The sessions whose peers have proven nothing yet.
@@ -28,7 +28,7 @@ final class Sessions {
     var owed: Set<ZoneID> = []
   }
 
-  init(_ store: any ReplicaStore, _ outbox: Outbox) { (self.store, self.outbox) = (store, outbox) }
+  init(_ log: any LogStore, _ outbox: Outbox) { (self.log, self.outbox) = (log, outbox) }
 
   /// A session's state. Only sessions that exist can be changed.
   subscript(_ link: LinkID) -> Session? {
@@ -162,15 +162,15 @@ final class Sessions {
       case .send(let message):
         send(link, message)
       case .sayMerged(let zone, let isAll):
-        let merged = try store.mergedVector(zone)
+        let merged = try log.mergedVector(zone)
         send(link, isAll ? .upToDate(zone, merged) : .have(zone, merged))
       case .deliver(let message):
         delivered = message
       case .read(let zone, let beyond, let after):
-        let batch = try store.changeSets(zone, beyond: beyond, after: after, maximumBytes: Self.batchBytes)
+        let batch = try log.changeSets(zone, beyond: beyond, after: after, maximumBytes: Self.batchBytes)
         try handle(link, .batch(zone, batch), now: now)
       case .check(let zone, let announced):
-        if announced.count(beyond: try store.storedVector(zone)) > 0 { try ask(link, zone, now: now) }
+        if announced.count(beyond: try log.storedVector(zone)) > 0 { try ask(link, zone, now: now) }
       case .end(let code, let text):
         end(link, code, text)
       }
@@ -199,7 +199,7 @@ final class Sessions {
     }
     questions[link]?.owed.remove(zone)
     questions[link, default: Questions()].asked[zone] = now.steady
-    try handle(link, .lacking(zone, stored: try store.storedVector(zone)), now: now)
+    try handle(link, .lacking(zone, stored: try log.storedVector(zone)), now: now)
   }
 
   func ask(_ links: [LinkID], _ zone: ZoneID, now: Moment) throws {

@@ -11,8 +11,8 @@ public struct Shares: Part {
   @discardableResult
   public func create(of root: RecordName, title: String, now: Moment) throws -> ZoneID {
     guard certificate != nil else { throw ReplicaError.notReady("the account revoked this device: it shares nothing") }
-    if let obstacle = try store.obstacle(toSharing: root) { throw ShareError.notShareable(obstacle) }
-    let root = try store.root(named: root)
+    if let obstacle = try store.zones.obstacle(toSharing: root) { throw ShareError.notShareable(obstacle) }
+    let root = try store.zones.root(named: root)
     let nonce = randomness.bytes(32)
     guard let zone = ZoneID(cryptography.hash(account.id.bytes + nonce)) else { throw ReplicaError.badDeviceKey }
     // All records are stored or none. A machine that fails in between must not leave a share without its title or key.
@@ -30,7 +30,7 @@ public struct Shares: Part {
         records.append(epoch)
         keys.know(epoch, key)
       }
-      try store.insertControlRecords(records.map { ($0.id, $0.encoded) }, zone: zone)
+      try store.control.insertControlRecords(records.map { ($0.id, $0.encoded) }, zone: zone)
     } catch {
       zones.remove(zone)
       throw error
@@ -88,7 +88,7 @@ public struct Shares: Part {
   /// change sets depend on the admission. If there are more than a record can name, it names those that wrote most.
   private func revocation(_ invite: Invite, _ zone: ZoneID) throws -> ControlAct {
     var written: [AccountID: UInt64] = [:]
-    for (author, head) in try store.mergedHeads(zone) {
+    for (author, head) in try store.log.mergedHeads(zone) {
       guard let account = zones[zone]?.state.account(of: author.device) else { continue }
       written[account, default: 0] += head.number
     }
@@ -131,7 +131,7 @@ public struct Shares: Part {
     guard let state = zones[zone]?.state, state.root != nil else { throw ShareError.unknownShare(zone) }
     guard state.owner != account.id else { throw ShareError.ownerCannotLeave }
     guard state.permission(account.id) != nil else { return }
-    if keepingCopy { try store.keepCopy(of: zone) }
+    if keepingCopy { try store.zones.keepCopy(of: zone) }
     try changes.append(.leave(cuts: try ends(of: account.id, zone)), zone, now: now)
   }
 
@@ -163,7 +163,7 @@ public struct Shares: Part {
   /// Returns where an account's authors end, as merged here. If there are more than a record can name, the authors that
   /// wrote least end at zero. Otherwise an account with that many authors could not be removed.
   private func ends(of account: AccountID, _ zone: ZoneID) throws -> [Author: ControlAct.CutPoint] {
-    let heads = try store.mergedHeads(zone).filter { zones[zone]?.state.account(of: $0.key.device) == account }
+    let heads = try store.log.mergedHeads(zone).filter { zones[zone]?.state.account(of: $0.key.device) == account }
     let named = heads.sorted { ($1.value.number, $0.key) < ($0.value.number, $1.key) }.prefix(Limits.cutAuthors)
     let points = named.map { ($0.key, ControlAct.CutPoint(number: $0.value.number, id: $0.value.id)) }
     return Dictionary(points, uniquingKeysWith: { first, _ in first })

@@ -74,8 +74,8 @@ struct Membership: Part {
     else { return }
     // The receiver takes what it is told of a share only after it knows the share.
     if peer.account == account.id { try schema.sendOwnerPolicies(link) } else { try schema.send(link) }
-    let stored = try store.storedVector(zone)
-    let merged = try store.mergedVector(zone)
+    let stored = try store.log.storedVector(zone)
+    let merged = try store.log.mergedVector(zone)
     try sessions.handle(link, .share(zone, stored: stored), now: now)
     due.note(.assets)
     downloads.forgetAside()

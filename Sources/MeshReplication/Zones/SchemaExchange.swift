@@ -12,7 +12,7 @@ final class SchemaExchange: Part {
   /// Sends the schema.
   func send(_ link: LinkID) throws {
     guard let peer = sessions[link]?.peer else { return }
-    let tables = concerning(peer.account, try store.schemaDescriptions())
+    let tables = concerning(peer.account, try store.schema.schemaDescriptions())
     let ruled = ruled(tables, by: account.id, with: peer.account)
     let rules = Self.fitting(ruled)
     if !rules.isEmpty { sessions.send(link, .schemaRules(rules)) }
@@ -25,7 +25,7 @@ final class SchemaExchange: Part {
   /// Tells another device of this account what owners of shares have set.
   func sendOwnerPolicies(_ link: LinkID) throws {
     guard sessions[link]?.peer?.account == account.id else { return }
-    for (owner, policies) in try store.ownerPolicies().sorted(by: { $0.key < $1.key }) {
+    for (owner, policies) in try store.schema.ownerPolicies().sorted(by: { $0.key < $1.key }) {
       sessions.send(link, .ownerPolicies(owner, Self.fitting(policies)))
     }
   }
@@ -51,8 +51,9 @@ final class SchemaExchange: Part {
   func learn(_ link: LinkID, _ tables: [SchemaDescription], now: Moment) throws {
     guard let session = sessions[link], let peer = session.peer else { return }
     let isOwn = peer.account == account.id
-    let before = session.schema.policies.isEmpty ? nil : (own: try ownPolicies(), owners: try store.ownerPolicies())
-    let isPrivate = try store.saveForeignSchema(
+    let before =
+      session.schema.policies.isEmpty ? nil : (own: try ownPolicies(), owners: try store.schema.ownerPolicies())
+    let isPrivate = try store.schema.saveForeignSchema(
       try believed(of: peer.account, withRules(link, tables, now: now)), device: peer.device, isOwn: isOwn)
     for table in isPrivate {
       outbox.log(
@@ -75,17 +76,17 @@ final class SchemaExchange: Part {
   /// share here has no policies.
   func learn(_ link: LinkID, _ policies: [NamedPolicies], of owner: AccountID, now: Moment) throws {
     guard sessions[link]?.peer?.account == account.id, owner != account.id, mayRule(owner) else { return }
-    let known = try store.ownerPolicies()
+    let known = try store.schema.ownerPolicies()
     let timely = policies.map { table in
       NamedPolicies(table: table.table, policies: table.policies.filter { isTimely($0, now: now) })
     }
-    try store.saveOwnerPolicies(timely, of: owner)
+    try store.schema.saveOwnerPolicies(timely, of: owner)
     try passOn(unless: known, besides: link)
   }
 
   /// Tells the other devices of this account what an owner has set, unless these policies were known before.
   private func passOn(unless known: [AccountID: [NamedPolicies]], besides link: LinkID) throws {
-    guard try store.ownerPolicies() != known else { return }
+    guard try store.schema.ownerPolicies() != known else { return }
     for other in sessions.openLinks where other != link { try sendOwnerPolicies(other) }
   }
 
@@ -96,7 +97,7 @@ final class SchemaExchange: Part {
 
   /// Returns the policies that this account set.
   private func ownPolicies() throws -> [NamedPolicies] {
-    try store.schemaDescriptions().map { NamedPolicies(table: $0.name, policies: $0.policies) }
+    try store.schema.schemaDescriptions().map { NamedPolicies(table: $0.name, policies: $0.policies) }
   }
 
   /// Returns the tables of a message with the rules and policies that arrived before it, if the peer may tell them and
@@ -170,7 +171,7 @@ final class SchemaExchange: Part {
   private func believed(of other: AccountID, _ tables: [SchemaDescription]) throws -> [SchemaDescription] {
     let theirs = concerning(other, tables)
     guard other != account.id else { return theirs }
-    let own = try store.schemaDescriptions()
+    let own = try store.schema.schemaDescriptions()
     let shared = Set(concerning(other, own).map(\.name.folded))
     let here = Set(own.map(\.name.folded))
     return theirs.filter { !here.contains($0.name.folded) || shared.contains($0.name.folded) }

@@ -22,7 +22,7 @@ final class StandingBook: Part {
   /// Computes the standings of the zones that were loaded.
   func load() throws {
     // An earlier deletion may have begun, and this account may have been admitted again.
-    dropping = try store.endedZones()
+    dropping = try store.zones.endedZones()
     try update()
     dropping.formUnion(standings.filter { $0.role == .ended }.map(\.zone))
   }
@@ -32,12 +32,12 @@ final class StandingBook: Part {
     let now = zones.values.compactMap(standing).sorted { $0.zone < $1.zone }
     guard now != standings else { return }
     let mayKeep = keepsCopies || keepsRows != nil
-    let ended = try mayKeep ? store.endedZones() : []
-    try store.setStandings(now)
+    let ended = try mayKeep ? store.zones.endedZones() : []
+    try store.zones.setStandings(now)
     // The copy is kept before the pending writes to the share are handled.
     if mayKeep {
       for standing in now where standing.role == .ended && !ended.contains(standing.zone) {
-        if keepsCopies || isKeptWhenEnded(standing.zone) { try store.keepCopy(of: standing.zone) }
+        if keepsCopies || isKeptWhenEnded(standing.zone) { try store.zones.keepCopy(of: standing.zone) }
       }
     }
     standings = now
@@ -80,7 +80,7 @@ final class StandingBook: Part {
   /// Deletes the remaining rows of ended shares, once the writes to them are handled. Returns true if more is to do.
   func dropEnded(now: Moment) throws -> Bool {
     for standing in standings where standing.role == .ended && !dropped.contains(standing.zone) {
-      guard try store.pendingCount() == 0 else { return false }
+      guard try store.localWrites.pendingCount() == 0 else { return false }
       probe?(.shareEnded)
       let hasMore = try drop(standing.zone, now: now)
       try noticePending()
@@ -106,7 +106,7 @@ final class StandingBook: Part {
 
   private func drop(_ id: ZoneID, now: Moment) throws -> Bool {
     dropping.insert(id)
-    let hasMore = try store.dropZone(id, keepingCopy: keepsCopies, now: now.wall)
+    let hasMore = try store.zones.dropZone(id, keepingCopy: keepsCopies, now: now.wall)
     if !hasMore { dropping.remove(id) }
     return hasMore
   }

@@ -392,7 +392,7 @@ extension Transaction {
 
 // MARK: - Whose turn it is
 
-extension Store {
+extension StoreLocalWrites {
   enum Turn {
     case nothing
     /// Rows have to be routed first.

@@ -7,7 +7,7 @@ struct TakenBack: Error {
   let message: String
 }
 
-extension Store {
+extension StorePart {
   /// Runs `body` in one transaction. Starts it again for each record because of which an app's trigger rolls it back.
   /// Passes these records to `body`, with the trigger's messages.
   func writeRefusing<T>(isDurable: Bool = true, _ body: (Transaction, _ refused: [RecordRef: String]) throws -> T)

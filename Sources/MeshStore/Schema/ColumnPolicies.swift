@@ -64,7 +64,7 @@ struct ColumnPolicies {
   }
 }
 
-extension Store {
+extension StoreSchema {
   /// Returns the columns of synchronized tables that have a policy other than last edit wins. A column has several if
   /// owners of shares set others.
   public func columnPolicies() throws -> [(table: String, column: String, policy: ColumnPolicy)] {
@@ -101,7 +101,7 @@ extension Store {
   }
 }
 
-extension Store {
+extension StoreSchema {
   public func ownerPolicies() throws -> [AccountID: [NamedPolicies]] {
     try read { transaction in
       try transaction.policies.ofOwners().reduce(into: [:]) { found, row in
@@ -132,20 +132,6 @@ extension Store {
     try read { try $0.check(policies) }
   }
 
-  /// Returns every reason that columns can't have these policies.
-  public static func policyViolations(
-    _ db: Database, _ policies: [String: [String: ColumnPolicy]]
-  ) throws -> [String] {
-    var reasons: [String] = []
-    for (name, columns) in policies.sorted(by: { $0.key < $1.key }) {
-      guard let schema = try TableSchema.read(db, name) else { throw StoreError.unknownTable(name) }
-      for (column, policy) in columns.sorted(by: { $0.key < $1.key }) {
-        guard let reason = ColumnPolicies.violation(policy, column, schema) else { continue }
-        reasons.append("\(schema.name): \(reason)")
-      }
-    }
-    return reasons
-  }
 }
 
 extension Transaction {

@@ -66,7 +66,7 @@ enum KeyText {
   }
 }
 
-extension Store {
+extension StoreTables {
   /// Returns the keys that a person can mean by a text, most likely first. See `mesh explain record --help`.
   public func keys(written text: String, table name: String) throws -> [Value] {
     try read { transaction in

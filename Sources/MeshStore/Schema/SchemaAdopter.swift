@@ -9,13 +9,13 @@ struct SchemaAdopter: Step {
   /// no column, but still counts as missing.
   func missing(
     _ description: SchemaDescription, _ trusts: (DeviceID) -> Bool, _ trusted: [Set<FoldedName>]
-  ) throws -> Store.MissingSchema? {
+  ) throws -> StoreSchema.Missing? {
     let here = try TableSchema.read(db, description.name)
     let lacking = try lacking(description, here)
     guard try !transaction.tableList.isFormerName(description.name),
       try !lacking.isEmpty || TrackedTable.read(db, name: description.name) == nil
     else { return nil }
-    var missing = Store.MissingSchema(
+    var missing = StoreSchema.Missing(
       table: description.name, exists: here != nil, columns: lacking.map { description.columns[$0].name },
       former: try TableRenaming(transaction: transaction).formerName(description, trusted), statements: [])
     if let former = missing.former {

@@ -28,14 +28,14 @@ extension ModelStore {
         row[column] = cell.value
         continue
       }
-      row[column] = assets[asset.id]?.content.map(Value.blob) ?? before?[column] ?? .null
+      row[column] = metAssets[asset.id]?.content.map(Value.blob) ?? before?[column] ?? .null
     }
     return row
   }
 
   /// Returns the field to send for a value. For a long BLOB, it is a manifest, and the bytes are kept.
   func field(_ value: Value, zone: ZoneID) throws -> FieldValue {
-    if case .asset(let asset) = value, let known = assets[asset.id] { return .asset(known.manifest) }
+    if case .asset(let asset) = value, let known = metAssets[asset.id] { return .asset(known.manifest) }
     guard case .blob(let bytes) = value, Asset.isAsset(size: bytes.count) else { return .value(value) }
     var builder = AssetManifest.Builder(key: AssetManifest.key(of: zone, cryptography), cryptography)
     var chunks: [Int: [UInt8]] = [:]
@@ -45,7 +45,7 @@ extension ModelStore {
       builder.add(chunk)
     }
     guard let manifest = builder.manifest else { return .value(.null) }
-    assets[try manifest.asset(cryptography).id] = ModelAsset(manifest: manifest, chunks: chunks)
+    metAssets[try manifest.asset(cryptography).id] = ModelAsset(manifest: manifest, chunks: chunks)
     return .asset(manifest)
   }
 
@@ -57,7 +57,7 @@ extension ModelStore {
         for field in tables[table].rows[row].fields.indices {
           guard case .asset(let manifest) = tables[table].rows[row].fields[field].value else { continue }
           let asset = try manifest.asset(cryptography)
-          if assets[asset.id] == nil { assets[asset.id] = ModelAsset(manifest: manifest) }
+          if metAssets[asset.id] == nil { metAssets[asset.id] = ModelAsset(manifest: manifest) }
           tables[table].rows[row].fields[field].value = .value(.asset(asset))
         }
       }
@@ -66,7 +66,7 @@ extension ModelStore {
   }
 
   func meet(_ manifests: [AssetID: AssetManifest]) {
-    for (id, manifest) in manifests where assets[id] == nil { assets[id] = ModelAsset(manifest: manifest) }
+    for (id, manifest) in manifests where metAssets[id] == nil { metAssets[id] = ModelAsset(manifest: manifest) }
   }
 
   private func users(of asset: AssetID) -> [(zone: ZoneID, name: RecordName)] {
@@ -79,7 +79,7 @@ extension ModelStore {
   }
 
   public func wantedAssets(limit: Int, besides: Set<AssetID>) throws -> WantedAssets {
-    let missing = assets.filter { $0.value.content == nil && !besides.contains($0.key) }.sorted { $0.key < $1.key }
+    let missing = metAssets.filter { $0.value.content == nil && !besides.contains($0.key) }.sorted { $0.key < $1.key }
     let wanted = try missing.compactMap { id, known -> WantedAsset? in
       let zones = Set(users(of: id).map(\.zone)).sorted()
       guard !zones.isEmpty else { return nil }
@@ -94,7 +94,7 @@ extension ModelStore {
     for zone in zoneData.values {
       for (name, state) in zone.records where state.isAlive {
         for (column, cell) in state.cells {
-          guard case .asset(let asset) = cell.value, assets[asset.id]?.content == nil else { continue }
+          guard case .asset(let asset) = cell.value, metAssets[asset.id]?.content == nil else { continue }
           found.insert(Ledger.Cell(record: name, column: column))
         }
       }
@@ -104,7 +104,7 @@ extension ModelStore {
 
   public func assetBacklog(_ zone: ZoneID, absent: Set<AssetID>) throws -> AssetBacklog {
     var backlog = AssetBacklog()
-    for (id, known) in assets where known.content == nil && users(of: id).contains(where: { $0.zone == zone }) {
+    for (id, known) in metAssets where known.content == nil && users(of: id).contains(where: { $0.zone == zone }) {
       let here = known.chunks.values.reduce(0) { $0 + $1.count }
       let amount = AssetBacklog.Amount(assets: 1, bytes: known.manifest.size - here)
       if absent.contains(id) { backlog.absent += amount } else { backlog.coming += amount }
@@ -115,10 +115,10 @@ extension ModelStore {
   public func noteSources(_ sources: [AssetID: DeviceID], now: Int64) {}
 
   public func stage(_ bytes: [UInt8], chunk index: Int, of asset: AssetID) -> ChunkOutcome {
-    guard let known = assets[asset], known.chunks[index] == nil else { return .notNeeded }
+    guard let known = metAssets[asset], known.chunks[index] == nil else { return .notNeeded }
     guard known.manifest.isChunk(bytes, index, cryptography) else { return .wrong }
-    assets[asset]?.chunks[index] = bytes
-    let isComplete = assets[asset]?.content != nil
+    metAssets[asset]?.chunks[index] = bytes
+    let isComplete = metAssets[asset]?.content != nil
     if isComplete { completed.insert(asset) }
     return .staged(isComplete: isComplete)
   }
@@ -133,10 +133,10 @@ extension ModelStore {
   }
 
   public func chunk(_ index: Int, of asset: AssetID, zone: ZoneID) -> [UInt8]? {
-    users(of: asset).contains { $0.zone == zone } ? assets[asset]?.chunks[index] : nil
+    users(of: asset).contains { $0.zone == zone } ? metAssets[asset]?.chunks[index] : nil
   }
 
   public func chunks(of asset: AssetID, zone: ZoneID) -> ChunkSet? {
-    users(of: asset).contains { $0.zone == zone } ? assets[asset]?.present : nil
+    users(of: asset).contains { $0.zone == zone } ? metAssets[asset]?.present : nil
   }
 }

@@ -25,7 +25,7 @@ public final class ModelStore: ReplicaStore {
   /// The number of writes by the app.
   private(set) var writes = 0
   /// All assets that the store has met, and those that became complete and are to be shown.
-  var assets: [AssetID: ModelAsset] = [:]
+  var metAssets: [AssetID: ModelAsset] = [:]
   var completed: Set<AssetID> = []
   var zoneOrder: [ZoneID] = []
   var zoneData: [ZoneID: ModelZone] = [:]
@@ -62,7 +62,7 @@ public final class ModelStore: ReplicaStore {
     (copy.rows, copy.pending, copy.zoneOrder, copy.zoneData) = (rows, pending, zoneOrder, zoneData)
     (copy.accountStates, copy.foreignSchemas, copy.schemas) = (accountStates, foreignSchemas, schemas)
     (copy.standings, copy.noted) = (standings, noted)
-    (copy.assets, copy.completed) = (assets, completed)
+    (copy.metAssets, copy.completed) = (metAssets, completed)
     return copy
   }
 
@@ -93,7 +93,7 @@ public final class ModelStore: ReplicaStore {
 
   // MARK: Control log and account objects
 
-  public func zones() -> [ZoneID] { zoneOrder }
+  public func knownZones() -> [ZoneID] { zoneOrder }
 
   public func controlRecords(_ zone: ZoneID) -> [[UInt8]] { zoneData[zone]?.control.map(\.bytes) ?? [] }
 

@@ -60,10 +60,10 @@ final class SQLiteDatabase: SimulatedDatabase {
     _ = try connection()
     let store = try Store(path: Self.path, cryptography: cryptography, vfs: vfs, staging: staging, probe: probe)
     self.store = store
-    let missing = try tables.map(\.name).filter { try !away.contains($0) && !store.isTracked($0) }
+    let missing = try tables.map(\.name).filter { try !away.contains($0) && !store.tables.isTracked($0) }
     if !missing.isEmpty { try track(missing, in: store) }
     if tables.contains(where: { $0.name == AppSchema.tally.name }) {
-      try store.setPolicies([AppSchema.tally.name: Tally.policies], now: clock.milliseconds())
+      try store.schema.setPolicies([AppSchema.tally.name: Tally.policies], now: clock.milliseconds())
     }
     untracked = []
     dataVersion = nil
@@ -75,7 +75,7 @@ final class SQLiteDatabase: SimulatedDatabase {
       if let store { try track([table], in: store) }
       untracked.remove(table)
     } else {
-      try store?.untrack([table])
+      try store?.tables.untrack([table])
       untracked.insert(table)
     }
   }
@@ -86,12 +86,12 @@ final class SQLiteDatabase: SimulatedDatabase {
       try app?.write { db in try db.execute(sql: "DROP INDEX IF EXISTS \(AppSchema.index(table))") }
       unique.remove(table.name)
     }
-    _ = try store.track(tables: names, now: clock.milliseconds())
+    _ = try store.tables.track(tables: names, now: clock.milliseconds())
   }
 
   func hasChanged() throws -> Bool {
     guard let store else { return false }
-    let version = try store.dataVersion()
+    let version = try store.file.dataVersion()
     defer { dataVersion = version }
     return version != dataVersion
   }
@@ -394,7 +394,7 @@ final class SQLiteDatabase: SimulatedDatabase {
   }
 
   func conflicts() throws -> Set<LostValue>? {
-    guard let found = try store?.conflicts(limit: Self.conflictBound) else { return nil }
+    guard let found = try store?.conflicts.list(limit: Self.conflictBound) else { return nil }
     return Set(
       found.compactMap { conflict in
         conflict.column.map {
@@ -407,7 +407,7 @@ final class SQLiteDatabase: SimulatedDatabase {
 
   func kept() throws -> Set<Ledger.Fact> {
     var facts: Set<Ledger.Fact> = []
-    for conflict in try store?.conflicts(limit: Self.conflictBound) ?? [] {
+    for conflict in try store?.conflicts.list(limit: Self.conflictBound) ?? [] {
       let record = RecordName(table: conflict.table.asciiLowercased, key: conflict.key)
       guard let name = conflict.column?.asciiLowercased else {
         facts.insert(.delete(record))
@@ -443,7 +443,7 @@ final class SQLiteDatabase: SimulatedDatabase {
     return staging.assets().filter { !needed.contains($0) }
   }
 
-  func rescan() throws { try store?.rescan() }
+  func rescan() throws { try store?.capture.rescan() }
 
   func isInStep() throws -> Bool {
     try connection().read { db in
@@ -526,7 +526,7 @@ final class SQLiteDatabase: SimulatedDatabase {
 
   func shownHereOnly() throws -> Set<RecordName> {
     guard let store else { return [] }
-    let held = try store.heldRecords(limit: .max).filter { $0.reason == .shownHereOnly }
+    let held = try store.held.list(limit: .max).filter { $0.reason == .shownHereOnly }
     return Set(held.map { RecordName(table: $0.table.asciiLowercased, key: $0.key) })
   }
 }

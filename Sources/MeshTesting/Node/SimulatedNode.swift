@@ -168,7 +168,7 @@ final class SimulatedNode {
       // For a node that is down, the value from its last run is used.
       if let store { awaited = try Self.awaited(store) }
       // A node that is down has flushed nothing since. Only its store could tell whether rows are pending.
-      let isFlushed = try store?.pendingCount() == 0
+      let isFlushed = try store?.localWrites.pendingCount() == 0
       // No rows of a table are sent while it is not synchronized.
       let untracked = database.untracked
       if isFlushed {
@@ -215,7 +215,7 @@ final class SimulatedNode {
   }
 
   private static func awaited(_ store: any ReplicaStore) throws -> [Ledger.Cell: AssetID] {
-    let places = try (store as? Store)?.awaitedAssets(limit: .max) ?? []
+    let places = try (store as? Store)?.assets.awaited(limit: .max) ?? []
     return Dictionary(places.map { ($0.cell, $0.asset.id) }, uniquingKeysWith: { first, _ in first })
   }
 

@@ -27,21 +27,22 @@ enum Referee {
     of log: [[UInt8]], _ zone: ZoneID, _ store: any ReplicaStore, _ reader: ChangeSetReader
   ) throws -> ZoneDigest {
     guard let id = ControlID([UInt8](repeating: 1, count: 32)) else { throw SimulationError("an id has 32 bytes") }
-    try store.insertControlRecord([], id: id, zone: zone)
-    try store.cut(reader.cuts, zone: zone, reader, now: late)
+    try store.control.insertControlRecord([], id: id, zone: zone)
+    try store.merges.cut(reader.cuts, zone: zone, reader, now: late)
     let changeSets = try log.map { try ChangeSet($0, with: reader.cryptography) }
     for start in stride(from: 0, to: changeSets.count, by: 64) {
       let slice = Array(changeSets[start..<min(start + 64, changeSets.count)])
-      for (changeSet, outcome) in zip(slice, try store.store(slice, zone: zone, now: late)) where outcome != .stored {
+      for (changeSet, outcome) in zip(slice, try store.log.store(slice, zone: zone, now: late)) where outcome != .stored
+      {
         throw SimulationError("number \(changeSet.header.number) of \(changeSet.header.author) is refused: \(outcome)")
       }
     }
     while true {
-      switch try store.apply(zone, reader, now: late) {
+      switch try store.merges.apply(zone, reader, now: late) {
       case .merged: continue
       case .flushFirst: throw SimulationError("a store that nobody writes to has pending rows")
       case .idle(let waiting):
-        if waiting.isEmpty { return try store.digest(zone) }
+        if waiting.isEmpty { return try store.zones.digest(zone) }
         throw SimulationError("a whole log waits: \(waiting)")
       }
     }

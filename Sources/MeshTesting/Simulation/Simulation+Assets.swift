@@ -31,7 +31,7 @@ extension Simulation {
     occurred("assets.policies")
     say(node.index, "has the BLOBs of \(table) fetched \(policy.rawValue)")
     try input(node) { replica, _ in
-      try store.setAssetPolicy(policy, table: table)
+      try store.assets.setPolicy(policy, table: table)
       replica.downloads.choicesChanged()
     }
   }
@@ -39,12 +39,12 @@ extension Simulation {
   func fetchAsset(_ node: SimulatedNode) throws {
     guard let store = choosing(node) else { return }
     var absent: [AssetPlace] = []
-    try guarded(node) { absent = try store.awaitedAssets(limit: .max) }
+    try guarded(node) { absent = try store.assets.awaited(limit: .max) }
     guard let place = absent.randomElement(using: &generator) else { return }
     occurred("assets.fetches")
     say(node.index, "asks for \(place.asset.id), for \(place.table)/\(place.key.shown)")
     try input(node) { replica, _ in
-      try store.requestAsset(place.asset.id)
+      try store.assets.request(place.asset.id)
       replica.downloads.choicesChanged()
     }
   }
@@ -55,10 +55,10 @@ extension Simulation {
     try guarded(node) {
       for (name, row) in try node.database.contents(AppSchema.withAssets).sorted(by: { $0.key < $1.key }) {
         guard row.values.contains(where: \.isLongBLOB), !node.database.untracked.contains(name.table) else { continue }
-        shown += try store.assets(table: name.table, key: name.key, column: nil).filter(\.isShown)
+        shown += try store.assets.places(table: name.table, key: name.key, column: nil).filter(\.isShown)
       }
       // Sometimes an asset is chosen that is still downloading.
-      if generator.once(in: 4) { shown = try store.awaitedAssets(limit: .max).filter { $0.isFetched || $0.here > 0 } }
+      if generator.once(in: 4) { shown = try store.assets.awaited(limit: .max).filter { $0.isFetched || $0.here > 0 } }
     }
     guard let place = shown.randomElement(using: &generator) else { return }
     occurred("assets.evictions")
@@ -96,7 +96,7 @@ extension Simulation {
       replica.databaseChanged()
       while try replica.work(now: now) {}
       do {
-        try store.evict(eviction.asset)
+        try store.assets.evict(eviction.asset)
         replica.downloads.choicesChanged()
       } catch EvictionError.written where next.attempts < Self.attempts {
         isOver = false
@@ -124,7 +124,7 @@ extension Simulation {
       let naming = AssetNaming(zone: zone.id, cryptography: cryptography)
       for case .asset(let asset) in long.map(naming.name) {
         func has(_ holder: SimulatedNode) throws -> Bool? {
-          try holder.store.map { try $0.chunks(of: asset.id, zone: zone.id)?.isComplete ?? false }
+          try holder.store.map { try $0.assets.chunks(of: asset.id, zone: zone.id)?.isComplete ?? false }
         }
         guard try has(node) != false, try !honest.contains(where: { try $0 !== node && has($0) == true }) else {
           continue
@@ -142,13 +142,13 @@ extension Simulation {
     for node in honest where node.index % 2 == 0 && node.replica != nil {
       guard let store = node.database.sqlite else { continue }
       try guarded(node) {
-        for (table, policy) in try store.assetPolicies().sorted(by: { $0.key < $1.key }) where policy == .onDemand {
-          try store.setAssetPolicy(.always, table: table)
+        for (table, policy) in try store.assets.policies().sorted(by: { $0.key < $1.key }) where policy == .onDemand {
+          try store.assets.setPolicy(.always, table: table)
         }
       }
       try input(node) { replica, _ in
-        let absent = try store.awaitedAssets(limit: .max).filter { !$0.isFetched && $0.choice == false }
-        for place in absent { try store.requestAsset(place.asset.id) }
+        let absent = try store.assets.awaited(limit: .max).filter { !$0.isFetched && $0.choice == false }
+        for place in absent { try store.assets.request(place.asset.id) }
         replica.downloads.choicesChanged()
       }
     }
@@ -156,7 +156,7 @@ extension Simulation {
 
   /// Returns the cells for whose merged assets the node doesn't have the bytes.
   func absentCells(_ node: SimulatedNode) throws -> [Ledger.Cell: AssetPlace] {
-    let places = try node.database.sqlite?.awaitedAssets(limit: .max) ?? []
+    let places = try node.database.sqlite?.assets.awaited(limit: .max) ?? []
     return Dictionary(
       places.map { ($0.cell, $0) },
       uniquingKeysWith: { first, _ in first })
@@ -169,7 +169,7 @@ extension Simulation {
 
   /// Returns the assets that the node waits for, and those that it doesn't download.
   func lackingAssets(_ node: SimulatedNode) throws -> Set<Asset> {
-    let wanted = try node.store?.wantedAssets(limit: 1_000).map(\.asset) ?? []
+    let wanted = try node.store?.assets.wantedAssets(limit: 1_000).map(\.asset) ?? []
     return Set(try wanted + absentCells(node).values.filter { !$0.isFetched }.map(\.asset))
   }
 
@@ -198,7 +198,9 @@ extension Simulation {
       let isExcused =
         isDiscarded || discarded.contains(.asset(place.asset)) || trustedLiars.contains(place.asset.id)
         || abandonedAssets.contains(place.asset.id) || place.writer.map(others.contains) ?? true
-      let isThere = try honest.contains { try $0.store?.chunks(of: place.asset.id, zone: zone)?.isComplete ?? false }
+      let isThere = try honest.contains {
+        try $0.store?.assets.chunks(of: place.asset.id, zone: zone)?.isComplete ?? false
+      }
       if place.isFetched, place.held == nil, !isExcused, !isThere {
         violate("nobody has \(place.asset.id), which n\(node.index) lacks in \(cell.record).\(cell.column)")
       }

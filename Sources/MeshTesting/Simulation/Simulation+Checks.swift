@@ -20,7 +20,7 @@ extension Simulation {
   }
 
   private func look(_ node: SimulatedNode, _ zone: KnownZone, _ store: any ReplicaStore) throws {
-    let heads = try store.mergedHeads(zone.id)
+    let heads = try store.log.mergedHeads(zone.id)
     guard heads != node.heads[zone.id] ?? [:] else { return }
     let (before, merged) = (node.merged(zone.id), VersionVector(heads.mapValues(\.number)))
     if !before.isCovered(by: merged), try !isCut(before, to: merged, node, zone, store) {
@@ -60,7 +60,7 @@ extension Simulation {
   ) throws -> Bool {
     guard let state = try zoneState(node, zone.id) else { return false }
     if try wasOut(node, state) { return true }
-    let citations = try store.citations(zone.id)
+    let citations = try store.log.citations(zone.id)
     return before.authors.filter { after[$0] < before[$0] }.allSatisfy { author in
       guard let limit = state.limit(author, citing: citations[author]) else { return false }
       // A cutoff inside a unit goes back to the end of the unit before. A lower cutoff may be known and not carried out
@@ -101,7 +101,7 @@ extension Simulation {
   /// Checks that the same change sets give the same digest, on any node and at any time.
   private func compareDigest(_ node: SimulatedNode, _ zone: KnownZone, _ store: any ReplicaStore) throws {
     guard try !isInsideUnit(store, zone.id), try !node.database.isCutting() else { return }
-    let (digest, heads) = (try store.digest(zone.id), node.heads[zone.id] ?? [:])
+    let (digest, heads) = (try store.zones.digest(zone.id), node.heads[zone.id] ?? [:])
     guard let known = digests.updateValue(digest, forKey: heads.mapValues(\.id)), known != digest else { return }
     violate(
       "n\(node.index) has \(text(node.merged(zone.id))) and digest \(text(digest)), somebody had \(text(known)) "
@@ -123,11 +123,11 @@ extension Simulation {
   /// only copy of their past was on a machine that was stopped.
   func isInsideUnit(_ store: any ReplicaStore, _ zone: ZoneID) throws -> Bool {
     let others = Set(nodes.filter { $0.isLiar || $0.isRevoked }.map(\.device))
-    let (stored, merged) = (try store.storedVector(zone), try store.mergedVector(zone))
+    let (stored, merged) = (try store.log.storedVector(zone), try store.log.mergedVector(zone))
     let open = stored.authors.filter { !others.contains($0.device) && stored[$0] != merged[$0] }
     guard !open.isEmpty, nodes.contains(where: \.isStopped) else { return !open.isEmpty }
     let alive = try honest.compactMap { node in
-      try node.store?.instance(zone).map { Author(device: node.device, instance: $0) }
+      try node.store?.zones.instance(zone).map { Author(device: node.device, instance: $0) }
     }
     return open.contains(where: alive.contains)
   }
@@ -171,7 +171,7 @@ extension Simulation {
   private func isSettled() throws -> Bool {
     guard zone != nil, joins.allSatisfy({ $0.isOver || nodes[$0.node].isStopped }) else { return false }
     for node in honest {
-      guard let store = node.store, try store.pendingCount() == 0, try node.database.isInStep(),
+      guard let store = node.store, try store.localWrites.pendingCount() == 0, try node.database.isInStep(),
         try !node.database.isCutting(), try !waitsForAsset(node), isTold(node)
       else { return false }
     }
@@ -183,7 +183,7 @@ extension Simulation {
       var states: Set<[Author: ChangeSetID]> = []
       for node in try members(zone) {
         guard let store = node.store, try !isInsideUnit(store, zone.id) else { return false }
-        states.insert(try store.mergedHeads(zone.id).mapValues(\.id))
+        states.insert(try store.log.mergedHeads(zone.id).mapValues(\.id))
       }
       guard states.count <= 1 else { return false }
     }
@@ -209,7 +209,7 @@ extension Simulation {
 
   /// Returns whether the node waits for an asset of which something will arrive.
   private func waitsForAsset(_ node: SimulatedNode) throws -> Bool {
-    let wanted = try node.store?.wantedAssets(limit: 1_000) ?? []
+    let wanted = try node.store?.assets.wantedAssets(limit: 1_000) ?? []
     guard mayLackAssets else { return !wanted.isEmpty }
     return try wanted.contains { try $0.staged.isComplete || isGiven($0, to: node) }
   }
@@ -219,7 +219,7 @@ extension Simulation {
     try honest.contains { other in
       try network.hasRoute(between: node.index, other.index)
         && wanted.zones.contains { zone in
-          guard let chunks = try other.store?.chunks(of: wanted.asset.id, zone: zone) else { return false }
+          guard let chunks = try other.store?.assets.chunks(of: wanted.asset.id, zone: zone) else { return false }
           return (0..<wanted.staged.count).contains { chunks.contains($0) && !wanted.staged.contains($0) }
         }
     }
@@ -229,7 +229,7 @@ extension Simulation {
     var log: [[UInt8]] = []
     var position: Int64 = 0
     while true {
-      let batch = try store.changeSets(zone, beyond: VersionVector(), after: position, maximumBytes: 1 << 20)
+      let batch = try store.log.changeSets(zone, beyond: VersionVector(), after: position, maximumBytes: 1 << 20)
       log += batch.changeSets
       position = batch.position
       if batch.isComplete { return log }
@@ -242,7 +242,7 @@ extension Simulation {
     guard let store = node.store else { return "is down" }
     let role = node.isLiar ? "lies, " : node.isRevoked ? "is revoked, " : node.isStopped ? "is stopped, " : ""
     let vectors = try zones(of: node).map { zone in
-      let (stored, merged) = (try store.storedVector(zone.id), try store.mergedVector(zone.id))
+      let (stored, merged) = (try store.log.storedVector(zone.id), try store.log.mergedVector(zone.id))
       let view = try node.replica?.zoneView(zone.id)
       let waiting =
         view?.waiting.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key.rawValue) \($0.value)" } ?? []
@@ -251,10 +251,10 @@ extension Simulation {
         "stored \(text(stored)), merged \(text(merged))\(zone.suffix)\(reasons.isEmpty ? "" : " (\(reasons.joined(separator: "; ")))"), "
     }
     return
-      "\(role)\(vectors.joined())pending \(try store.pendingCount())"
+      "\(role)\(vectors.joined())pending \(try store.localWrites.pendingCount())"
       + (try node.database.isInStep() ? "" : ", has not looked at its schema")
       + (try node.database.isCutting() ? ", is not done with what was cut" : "")
-      + (try store.wantedAssets(limit: 1).first.map { try sources($0) } ?? "")
+      + (try store.assets.wantedAssets(limit: 1).first.map { try sources($0) } ?? "")
   }
 
   /// Describes where the chunks are of an asset that a node waits for.
@@ -262,7 +262,7 @@ extension Simulation {
     let places = try nodes.compactMap { node -> String? in
       guard let zone = wanted.zones.first else { return nil }
       let given = try (0..<wanted.staged.count).filter {
-        try node.store?.chunk($0, of: wanted.asset.id, zone: zone) != nil
+        try node.store?.assets.chunk($0, of: wanted.asset.id, zone: zone) != nil
       }
       return "n\(node.index) gives \(given.count) of \(wanted.staged.count)"
     }

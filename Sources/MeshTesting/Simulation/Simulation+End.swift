@@ -53,9 +53,9 @@ extension Simulation {
   private func checkEnd(_ zone: KnownZone) throws -> Oracle? {
     let members = try members(zone)
     guard let first = members.first, let store = first.store else { return nil }
-    let digest = try store.digest(zone.id)
+    let digest = try store.zones.digest(zone.id)
     for node in members {
-      guard let own = try node.store?.digest(zone.id) else { continue }
+      guard let own = try node.store?.zones.digest(zone.id) else { continue }
       let vector = text(node.merged(zone.id))
       say(node.index, "ends with \(vector) and \(own.records) records, digest \(text(own))\(zone.suffix)")
       if own != digest {
@@ -120,7 +120,7 @@ extension Simulation {
     guard isFirst else { return oracle }
     counts.changeSets += log.count
     counts.records += oracle.states.values.count(where: \.isAlive)
-    let authors = Set(try store.storedVector(zone).authors).union(state.ends.keys)
+    let authors = Set(try store.log.storedVector(zone).authors).union(state.ends.keys)
     let cuts = Dictionary(
       authors.compactMap { author in state.limit(author, citing: citations[author]).map { (author, $0) } },
       uniquingKeysWith: { first, _ in first }

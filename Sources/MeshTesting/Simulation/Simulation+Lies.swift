@@ -19,7 +19,7 @@ extension Simulation {
     if isDue(plan.contexts) { tell("liars.contexts", node, try liar.context(occasion)) }
     if isDue(plan.unknownTables) { tell("liars.unknownTables", node, try liar.unknownTable(occasion)) }
     if isDue(plan.forgedHeads) {
-      let authors = try node.store?.storedVector(occasion.zone).authors.filter { $0.device != node.device } ?? []
+      let authors = try node.store?.log.storedVector(occasion.zone).authors.filter { $0.device != node.device } ?? []
       tell("liars.forgedHeads", node, liar.forgedHeads(occasion, authors))
     }
     if isDue(plan.clockLies) { lieAboutTheTime(node, liar.clock(occasion)) }

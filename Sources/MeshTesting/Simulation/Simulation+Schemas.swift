@@ -145,7 +145,7 @@ extension Simulation {
     let isUntracked = node.database.untracked.contains(table.name)
     // Like a node, this flushes pending rows first.
     var isFlushed = false
-    try guarded(node) { isFlushed = try isUntracked || store.pendingCount() == 0 && !store.isUpkeepDue() }
+    try guarded(node) { isFlushed = try isUntracked || store.localWrites.pendingCount() == 0 && !store.capture.isDue() }
     guard isFlushed else { return }
     occurred("writers.untrackedTables")
     say(node.index, "\(isUntracked ? "tracks" : "untracks") \(table.name)")

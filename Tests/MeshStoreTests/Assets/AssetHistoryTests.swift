@@ -70,14 +70,14 @@ private struct AssetHistory {
     case 18:
       let policy = [AssetPolicy.always, .onDemand][draw(0..<2)]
       note(index, policy.rawValue)
-      try peer.store.setAssetPolicy(policy, table: "photo")
+      try peer.store.assets.setPolicy(policy, table: "photo")
     case 19:
       note(index, "asks for \(id)")
       try request(peer, "\(id)")
     case 20: try poke(index, table, column, id)
     case 21:
       note(index, "compares")
-      try peer.store.rescan()
+      try peer.store.capture.rescan()
     case 22:
       note(index, "opens again")
       try peer.reopen()
@@ -99,10 +99,12 @@ private struct AssetHistory {
   private mutating func evict(_ index: Int, _ id: Int, _ column: String) throws {
     let peer = peers[index]
     for place in try places(peer, "\(id)") where place.column == column {
-      guard try peers[1 - index].store.chunks(of: place.asset.id, zone: Peer.zone)?.isComplete == true else { continue }
+      guard try peers[1 - index].store.assets.chunks(of: place.asset.id, zone: Peer.zone)?.isComplete == true else {
+        continue
+      }
       note(index, "evicts \(id).\(column)")
       do {
-        try peer.store.evict(place.asset.id)
+        try peer.store.assets.evict(place.asset.id)
       } catch let error as EvictionError {
         note(index, error.description)
       }
@@ -110,12 +112,12 @@ private struct AssetHistory {
   }
 
   private func request(_ peer: Peer, _ id: String) throws {
-    for place in try places(peer, id) where !place.isShown { try peer.store.requestAsset(place.asset.id) }
+    for place in try places(peer, id) where !place.isShown { try peer.store.assets.request(place.asset.id) }
   }
 
   private func places(_ peer: Peer, _ id: String) throws -> [AssetPlace] {
     try [.text(Array(id.utf8)), .integer(Int64(id) ?? 0)].flatMap {
-      try peer.store.assets(table: "photo", key: $0, column: nil)
+      try peer.store.assets.places(table: "photo", key: $0, column: nil)
     }
   }
 
@@ -129,14 +131,14 @@ private struct AssetHistory {
   mutating func end() throws {
     for index in 0..<2 where names[index] != "photo" { try run(index, "ALTER TABLE away RENAME TO photo") }
     // What was written past all triggers is found.
-    for peer in peers { try peer.store.rescan() }
+    for peer in peers { try peer.store.capture.rescan() }
     try synchronize(peers)
     let early = Comment(rawValue: done.joined(separator: "\n"))
     #expect(try peers[0].digest() == peers[1].digest(), early)
     for peer in peers {
-      try peer.store.rescan()
+      try peer.store.capture.rescan()
       #expect(try peer.flush() == 0, early)
-      try peer.store.setAssetPolicy(.always, table: "photo")
+      try peer.store.assets.setPolicy(.always, table: "photo")
       for id in 1..<4 { try request(peer, "\(id)") }
     }
     try synchronize(peers)
@@ -144,9 +146,9 @@ private struct AssetHistory {
     #expect(try peers[0].rows(Self.all) == peers[1].rows(Self.all), comment)
     #expect(try peers[0].digest() == peers[1].digest(), comment)
     for peer in peers {
-      #expect(try peer.store.wantedAssets(limit: 9).isEmpty && peer.stagedForRows().isEmpty, comment)
+      #expect(try peer.store.assets.wantedAssets(limit: 9).isEmpty && peer.stagedForRows().isEmpty, comment)
       #expect(try peer.rows("SELECT * FROM mesh_asset_use WHERE shown = 0").isEmpty, comment)
-      try peer.store.rescan()
+      try peer.store.capture.rescan()
       #expect(try peer.flush() == 0, comment)
     }
   }

@@ -23,12 +23,12 @@ import Testing
         try b.learn(from: a)
       }
       let asset = try b.asset()
-      if state == "evicted" { try b.store.evict(asset) }
+      if state == "evicted" { try b.store.assets.evict(asset) }
       let error = #expect(throws: DatabaseError.self) { try b.run(write) }
       #expect(error?.extendedResultCode == .SQLITE_CONSTRAINT_TRIGGER && error?.message == CaptureTriggers.refusal)
       #expect(try b.rows("SELECT id, title + 0 FROM photo") == ["\"x\"|1"])
       try b.expectNothingNoted()
-      try b.store.requestAsset(asset)
+      try b.store.assets.request(asset)
       try b.fetch(from: a)
       try b.run(write)
       try synchronize([a, b])
@@ -107,7 +107,7 @@ import Testing
     try b.reopen()
     #expect(try b.upkeep() != nil)
     #expect(try b.rows("SELECT sql FROM sqlite_schema WHERE name = '\(name)'") == before)
-    #expect(try b.store.repairs.triggers.isEmpty && b.rows("SELECT * FROM mesh_import").isEmpty)
+    #expect(try b.store.capture.repairs.triggers.isEmpty && b.rows("SELECT * FROM mesh_import").isEmpty)
     #expect(throws: DatabaseError.self) { try b.run("UPDATE photo SET id = 'y'") }
   }
 }

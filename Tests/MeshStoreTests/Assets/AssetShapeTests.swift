@@ -28,16 +28,16 @@ import Testing
   /// Everything but the chunks, of which each asset's first comes.
   private func begin(_ peer: Peer, from source: Peer) throws {
     try peer.learn(from: source)
-    for want in try peer.store.wantedAssets(limit: 9) where !want.staged.contains(0) {
-      let bytes = try #require(try source.store.chunk(0, of: want.asset.id, zone: Peer.zone))
-      _ = try peer.store.stage(bytes, chunk: 0, of: want.asset.id)
+    for want in try peer.store.assets.wantedAssets(limit: 9) where !want.staged.contains(0) {
+      let bytes = try #require(try source.store.assets.chunk(0, of: want.asset.id, zone: Peer.zone))
+      _ = try peer.store.assets.stage(bytes, chunk: 0, of: want.asset.id)
     }
   }
 
   private func expectEqual(_ a: Peer, _ b: Peer) throws {
     #expect(try b.rows(Self.all) == a.rows(Self.all))
     #expect(try a.digest() == b.digest())
-    #expect(try b.store.wantedAssets(limit: 9).isEmpty && b.stagedForRows().isEmpty)
+    #expect(try b.store.assets.wantedAssets(limit: 9).isEmpty && b.stagedForRows().isEmpty)
     for peer in [a, b] { try peer.expectNothingNoted() }
   }
 
@@ -62,8 +62,8 @@ import Testing
     try b.fetch(from: a)
     #expect(try b.rows("SELECT count(*) FROM photo WHERE substr(image, 1, 2) = x'ffee'") == ["2"])
     for rows in [Self.all, "SELECT * FROM photo ORDER BY id"] { #expect(try b.rows(rows) == a.rows(rows)) }
-    #expect(try b.rows("PRAGMA integrity_check") == ["\"ok\""] && b.store.heldRecords(limit: 9).isEmpty)
-    #expect(try a.digest() == b.digest() && b.store.wantedAssets(limit: 9).isEmpty)
+    #expect(try b.rows("PRAGMA integrity_check") == ["\"ok\""] && b.store.held.list(limit: 9).isEmpty)
+    #expect(try a.digest() == b.digest() && b.store.assets.wantedAssets(limit: 9).isEmpty)
   }
 
   @Test(arguments: Shape.allCases)
@@ -111,13 +111,13 @@ import Testing
     let (a, b) = try peers(shape)
     try a.run("INSERT INTO photo (id, title, image) VALUES (1, 'a', randomblob(\(20 * Self.chunk)))")
     try begin(b, from: a)
-    let asset = try #require(try b.store.wantedAssets(limit: 1).first).asset
-    #expect(try a.store.chunk(3, of: asset.id, zone: Peer.zone) != nil)
+    let asset = try #require(try b.store.assets.wantedAssets(limit: 1).first).asset
+    #expect(try a.store.assets.chunk(3, of: asset.id, zone: Peer.zone) != nil)
     try a.other.writeWithoutTransaction { try $0.execute(sql: "VACUUM") }
-    #expect(try a.store.chunk(4, of: asset.id, zone: Peer.zone) != nil)
+    #expect(try a.store.assets.chunk(4, of: asset.id, zone: Peer.zone) != nil)
     try a.run("ALTER TABLE photo ADD COLUMN later TEXT")
     try a.upkeep()
-    #expect(try a.store.chunk(5, of: asset.id, zone: Peer.zone) != nil)
+    #expect(try a.store.assets.chunk(5, of: asset.id, zone: Peer.zone) != nil)
     try b.pull(from: a)
     #expect(try b.rows("SELECT hex(image) FROM photo") == a.rows("SELECT hex(image) FROM photo"))
     #expect(try a.digest() == b.digest())
@@ -130,25 +130,25 @@ import Testing
     let rows = try a.rows(Self.all)
     try begin(b, from: a)
     let digest = try a.digest()
-    let asset = try #require(try b.store.wantedAssets(limit: 1).first).asset
+    let asset = try #require(try b.store.assets.wantedAssets(limit: 1).first).asset
     try a.run("ALTER TABLE photo RENAME TO away")
     try a.flush()
     try a.apply()
-    #expect(try a.store.chunk(1, of: asset.id, zone: Peer.zone) == nil)
+    #expect(try a.store.assets.chunk(1, of: asset.id, zone: Peer.zone) == nil)
     try a.run("ALTER TABLE away RENAME TO photo")
     // Its flush takes the rows that it still had back.
     try a.flush()
-    #expect(try a.store.chunk(1, of: asset.id, zone: Peer.zone) != nil)
+    #expect(try a.store.assets.chunk(1, of: asset.id, zone: Peer.zone) != nil)
     #expect(try a.rows(Self.all) == rows && a.digest() == digest)
     try b.pull(from: a)
     try expectEqual(a, b)
-    #expect(try a.store.wantedAssets(limit: 9).isEmpty && a.staging.assets().isEmpty)
+    #expect(try a.store.assets.wantedAssets(limit: 9).isEmpty && a.staging.assets().isEmpty)
   }
 
   @Test("a reverted BLOB is not shown: its row has the former one, or waits for it", arguments: [true, false])
   func cutTakesBack(keeps: Bool) throws {
     let (a, b) = try peers(.last)
-    if !keeps { try a.store.keepOverwrittenBlobs(upTo: 0) }
+    if !keeps { try a.store.assets.keepOverwritten(upTo: 0) }
     let late = try Peer(3, schema: Shape.last.schema, track: ["photo"])
     try a.run("INSERT INTO photo VALUES (1, 'a', randomblob(\(2 * Self.chunk)), randomblob(\(2 * Self.chunk)))")
     try b.pull(from: a)
@@ -157,14 +157,14 @@ import Testing
     try b.run("UPDATE photo SET image = randomblob(\(3 * Self.chunk)), title = 'b'")
     try a.pull(from: b)
     #expect(try a.rows(Self.all) == b.rows(Self.all))
-    try a.store.cut([b.author: 0], aftermath: [b.author: .receipt], zone: Peer.zone, a.reader, now: a.now)
+    try a.store.merges.cut([b.author: 0], aftermath: [b.author: .receipt], zone: Peer.zone, a.reader, now: a.now)
     if keeps {
-      #expect(try a.rows(Self.all) == before && a.store.wantedAssets(limit: 9).isEmpty)
+      #expect(try a.rows(Self.all) == before && a.store.assets.wantedAssets(limit: 9).isEmpty)
       return
     }
     let left = try a.rows("SELECT title, typeof(image), length(image), length(more) FROM photo")
     #expect(left == ["\"a\"|\"null\"|NULL|\(2 * Self.chunk)"])
-    #expect(try a.store.wantedAssets(limit: 9).map(\.asset.size) == [2 * Self.chunk])
+    #expect(try a.store.assets.wantedAssets(limit: 9).map(\.asset.size) == [2 * Self.chunk])
     // It comes back from whoever had not got what was taken back.
     #expect(try a.fetch(from: late) == 2)
     #expect(try a.rows(Self.all) == before)
@@ -180,10 +180,10 @@ import Testing
     let before = try a.rows(Self.all)
     try b.run("UPDATE photo SET title = 'b', more = randomblob(50000)")
     try a.pull(from: b)
-    try a.store.cut([b.author: 0], aftermath: [b.author: .receipt], zone: Peer.zone, a.reader, now: a.now)
-    while try a.store.placeAssets(now: a.now) {}
+    try a.store.merges.cut([b.author: 0], aftermath: [b.author: .receipt], zone: Peer.zone, a.reader, now: a.now)
+    while try a.store.assets.placeAssets(now: a.now) {}
     #expect(try a.rows(Self.all) == before)
     try a.reopen()
-    #expect(try a.stagedForRows().isEmpty && a.store.wantedAssets(limit: 9).isEmpty)
+    #expect(try a.stagedForRows().isEmpty && a.store.assets.wantedAssets(limit: 9).isEmpty)
   }
 }

@@ -13,7 +13,7 @@ import Testing
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', 'harbour', randomblob(\(3 * Self.chunk + 5)))")
     try b.learn(from: a)
-    #expect(try a.store.mergedVector(Peer.zone)[a.author] == 1, "no pieces")
+    #expect(try a.store.log.mergedVector(Peer.zone)[a.author] == 1, "no pieces")
     #expect(try b.rows("SELECT id = 'x', title = 'harbour', image FROM photo") == ["1|1|NULL"])
     #expect(try a.digest() == b.digest())
     try b.expectNothingNoted()
@@ -22,7 +22,7 @@ import Testing
     #expect(try a.digest() == b.digest())
     try a.expectNothingNoted()
     try b.expectNothingNoted()
-    #expect(try b.staging.assets().isEmpty && b.store.wantedAssets(limit: 9).isEmpty)
+    #expect(try b.staging.assets().isEmpty && b.store.assets.wantedAssets(limit: 9).isEmpty)
   }
 
   @Test func theLimitIsSixteenKiB() throws {
@@ -89,13 +89,13 @@ import Testing
     try a.run("INSERT INTO photo VALUES ('x', 'harbour', randomblob(20000))")
     try b.learn(from: a)
     #expect(try b.photos().isEmpty)
-    #expect(try b.store.heldCounts() == ["asset-incomplete": 1])
+    #expect(try b.store.figures.heldCounts() == ["asset-incomplete": 1])
     #expect(try a.digest() == b.digest())
     try a.run("UPDATE photo SET title = 'port'")
     try b.learn(from: a)
     try b.fetch(from: a)
     #expect(try b.photos() == a.photos())
-    #expect(try b.store.heldCounts().isEmpty)
+    #expect(try b.store.figures.heldCounts().isEmpty)
     try b.expectNothingNoted()
   }
 
@@ -105,14 +105,14 @@ import Testing
       "INSERT INTO photo VALUES ('x', '1', randomblob(600000)), ('y', '1', randomblob(600000)), ('z', '1', randomblob(600000))"
     )
     try b.learn(from: a)
-    for want in try b.store.wantedAssets(limit: 9) {
-      let bytes = try #require(try a.store.chunk(0, of: want.asset.id, zone: Peer.zone))
-      #expect(try b.store.stage(bytes, chunk: 0, of: want.asset.id) == .staged(isComplete: false))
+    for want in try b.store.assets.wantedAssets(limit: 9) {
+      let bytes = try #require(try a.store.assets.chunk(0, of: want.asset.id, zone: Peer.zone))
+      #expect(try b.store.assets.stage(bytes, chunk: 0, of: want.asset.id) == .staged(isComplete: false))
     }
     try a.run("UPDATE photo SET image = randomblob(500000) WHERE id = 'x'; DELETE FROM photo WHERE id = 'y'")
     try a.run("UPDATE photo SET image = 'text' WHERE id = 'z'")
     try b.learn(from: a)
-    #expect(try b.store.wantedAssets(limit: 9).map(\.asset.size) == [500_000])
+    #expect(try b.store.assets.wantedAssets(limit: 9).map(\.asset.size) == [500_000])
     #expect(try b.fetch(from: a) == 2)
     #expect(try b.photos() == a.photos())
     #expect(try a.digest() == b.digest())
@@ -142,7 +142,7 @@ import Testing
     try b.run("UPDATE photo SET title = '2'")
     try a.learn(from: b)
     #expect(try b.photos() == a.photos())
-    #expect(try a.store.wantedAssets(limit: 9).isEmpty)
+    #expect(try a.store.assets.wantedAssets(limit: 9).isEmpty)
     #expect(try a.digest() == b.digest())
   }
 
@@ -175,7 +175,7 @@ import Testing
     try a.run("INSERT INTO photo VALUES ('x', '1', zeroblob(\(3 * Self.chunk)))")
     try b.pull(from: a)
     try a.poke([7], at: Self.chunk + 9)
-    try a.store.rescan()
+    try a.store.capture.rescan()
     try a.upkeep()
     try b.learn(from: a)
     #expect(try b.fetch(from: a) == 1)
@@ -191,7 +191,7 @@ import Testing
     try b.flush()
     a.now = b.now + 1_000
     try a.run("UPDATE photo SET title = '2'")
-    try a.store.rescan()
+    try a.store.capture.rescan()
     try synchronize([a, b])
     #expect(try a.rows("SELECT title + 0, length(image) FROM photo") == ["2|60000"])
     #expect(try a.photos() == b.photos() && a.digest() == b.digest())
@@ -200,7 +200,7 @@ import Testing
     try b.flush()
     a.now = b.now + 1_000
     try a.poke([1, 2, 3], at: 7)
-    try a.store.rescan()
+    try a.store.capture.rescan()
     try synchronize([a, b])
     #expect(try a.rows("SELECT title + 0 FROM photo") == ["3"])
     #expect(try a.photos() == b.photos() && a.digest() == b.digest())
@@ -243,14 +243,14 @@ import Testing
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(2 * Self.chunk)))")
     try b.learn(from: a)
-    let asset = try #require(try b.store.wantedAssets(limit: 1).first?.asset)
-    var bytes = try #require(try a.store.chunk(1, of: asset.id, zone: Peer.zone))
-    #expect(try b.store.stage(bytes, chunk: 0, of: asset.id) == .wrong)
-    #expect(try b.store.stage(Array(bytes.dropLast()), chunk: 1, of: asset.id) == .wrong)
-    #expect(try b.store.stage(bytes, chunk: 2, of: asset.id) == .wrong)
+    let asset = try #require(try b.store.assets.wantedAssets(limit: 1).first?.asset)
+    var bytes = try #require(try a.store.assets.chunk(1, of: asset.id, zone: Peer.zone))
+    #expect(try b.store.assets.stage(bytes, chunk: 0, of: asset.id) == .wrong)
+    #expect(try b.store.assets.stage(Array(bytes.dropLast()), chunk: 1, of: asset.id) == .wrong)
+    #expect(try b.store.assets.stage(bytes, chunk: 2, of: asset.id) == .wrong)
     bytes[9] ^= 1
-    #expect(try b.store.stage(bytes, chunk: 1, of: asset.id) == .wrong)
-    #expect(try b.store.chunks(of: asset.id, zone: Peer.zone)?.present == 0)
+    #expect(try b.store.assets.stage(bytes, chunk: 1, of: asset.id) == .wrong)
+    #expect(try b.store.assets.chunks(of: asset.id, zone: Peer.zone)?.present == 0)
   }
 
   @Test func chunksAreGivenInZonesWhoseRecordsUseThemAndOnlyWhileTheyAreRight() throws {
@@ -259,17 +259,17 @@ import Testing
     try a.flush()
     let name = try #require(try a.other.read { try Data.fetchOne($0, sql: "SELECT name FROM mesh_asset") })
     let asset = try #require(AssetID(Array(name)))
-    #expect(try a.store.chunk(1, of: asset, zone: Peer.zone)?.count == Self.chunk)
-    #expect(try a.store.chunk(2, of: asset, zone: Peer.zone) == nil)
+    #expect(try a.store.assets.chunk(1, of: asset, zone: Peer.zone)?.count == Self.chunk)
+    #expect(try a.store.assets.chunk(2, of: asset, zone: Peer.zone) == nil)
     let other = ZoneID([UInt8](repeating: 8, count: 32)).unsafe
-    #expect(try a.store.chunk(1, of: asset, zone: other) == nil)
-    #expect(try a.store.chunks(of: asset, zone: other) == nil)
+    #expect(try a.store.assets.chunk(1, of: asset, zone: other) == nil)
+    #expect(try a.store.assets.chunks(of: asset, zone: other) == nil)
     try a.run("UPDATE photo SET image = CAST(substr(image, 1, \(Self.chunk)) || randomblob(\(Self.chunk)) AS BLOB)")
-    #expect(try a.store.chunk(0, of: asset, zone: Peer.zone) != nil)
-    #expect(try a.store.chunk(1, of: asset, zone: Peer.zone) == nil, "overwritten, and not flushed yet")
+    #expect(try a.store.assets.chunk(0, of: asset, zone: Peer.zone) != nil)
+    #expect(try a.store.assets.chunk(1, of: asset, zone: Peer.zone) == nil, "overwritten, and not flushed yet")
     try a.run("DELETE FROM photo")
     try a.flush()
-    #expect(try a.store.chunk(0, of: asset, zone: Peer.zone) == nil)
+    #expect(try a.store.assets.chunk(0, of: asset, zone: Peer.zone) == nil)
   }
 
   @Test func chunksThatCameAreThereAfterARestart() throws {
@@ -279,13 +279,13 @@ import Testing
     let b = try Peer(2, schema: Peer.photos, track: ["photo"], staging: FileStaging(directory: directory))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(4 * Self.chunk)))")
     try b.learn(from: a)
-    let asset = try #require(try b.store.wantedAssets(limit: 1).first?.asset)
+    let asset = try #require(try b.store.assets.wantedAssets(limit: 1).first?.asset)
     for index in [0, 2] {
-      let bytes = try #require(try a.store.chunk(index, of: asset.id, zone: Peer.zone))
-      #expect(try b.store.stage(bytes, chunk: index, of: asset.id) == .staged(isComplete: false))
+      let bytes = try #require(try a.store.assets.chunk(index, of: asset.id, zone: Peer.zone))
+      #expect(try b.store.assets.stage(bytes, chunk: index, of: asset.id) == .staged(isComplete: false))
     }
     try b.reopen()
-    let again = try #require(try b.store.wantedAssets(limit: 1).first)
+    let again = try #require(try b.store.assets.wantedAssets(limit: 1).first)
     #expect((0..<4).map(again.staged.contains) == [true, false, true, false])
     #expect(try b.fetch(from: a) == 2)
     #expect(try b.photos() == a.photos())
@@ -298,19 +298,19 @@ import Testing
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(chunks * Self.chunk)))")
     try b.learn(from: a)
-    let asset = try #require(try b.store.wantedAssets(limit: 1).first?.asset)
+    let asset = try #require(try b.store.assets.wantedAssets(limit: 1).first?.asset)
     for index in 0..<chunks {
-      let bytes = try #require(try a.store.chunk(index, of: asset.id, zone: Peer.zone))
-      _ = try b.store.stage(bytes, chunk: index, of: asset.id)
+      let bytes = try #require(try a.store.assets.chunk(index, of: asset.id, zone: Peer.zone))
+      _ = try b.store.assets.stage(bytes, chunk: index, of: asset.id)
     }
     // Somebody tidied up.
     let first = try #require(try b.staging.read(Self.chunk, at: 0, of: asset.id))
     try b.staging.remove(asset.id)
     try b.staging.write(first, at: 0, of: asset.id)
-    #expect(throws: StoreError.self) { while try b.store.placeAssets(now: b.now) {} }
+    #expect(throws: StoreError.self) { while try b.store.assets.placeAssets(now: b.now) {} }
     #expect(try b.rows("SELECT image FROM photo") == ["NULL"])
-    #expect(try b.store.wantedAssets(limit: 1).first?.staged.contains(1) == false)
-    for index in 2..<chunks { #expect(try b.store.chunk(index, of: asset.id, zone: Peer.zone) == nil) }
+    #expect(try b.store.assets.wantedAssets(limit: 1).first?.staged.contains(1) == false)
+    for index in 2..<chunks { #expect(try b.store.assets.chunk(index, of: asset.id, zone: Peer.zone) == nil) }
     #expect(try b.fetch(from: a) == chunks - 1)
     #expect(try b.photos() == a.photos())
   }
@@ -319,12 +319,12 @@ import Testing
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(3 * Self.chunk)))")
     try b.learn(from: a)
-    let asset = try #require(try b.store.wantedAssets(limit: 1).first?.asset)
-    let bytes = try #require(try a.store.chunk(1, of: asset.id, zone: Peer.zone))
-    _ = try b.store.stage(bytes, chunk: 1, of: asset.id)
-    #expect(try b.store.chunk(1, of: asset.id, zone: Peer.zone) == bytes)
+    let asset = try #require(try b.store.assets.wantedAssets(limit: 1).first?.asset)
+    let bytes = try #require(try a.store.assets.chunk(1, of: asset.id, zone: Peer.zone))
+    _ = try b.store.assets.stage(bytes, chunk: 1, of: asset.id)
+    #expect(try b.store.assets.chunk(1, of: asset.id, zone: Peer.zone) == bytes)
     try b.staging.write([1, 2, 3], at: Self.chunk + 5, of: asset.id)
-    #expect(try b.store.chunk(1, of: asset.id, zone: Peer.zone) == nil)
+    #expect(try b.store.assets.chunk(1, of: asset.id, zone: Peer.zone) == nil)
     #expect(try b.fetch(from: a) == 3)
   }
 
@@ -338,11 +338,11 @@ import Testing
     let byte = try #require(UInt8(good.filter { $0 != "\"" }, radix: 16))
     try b.poke([byte ^ 1], at: 2 * Self.chunk)
     try b.learn(from: a)
-    let taken = try #require(try b.store.wantedAssets(limit: 1).first?.staged)
+    let taken = try #require(try b.store.assets.wantedAssets(limit: 1).first?.staged)
     #expect((0..<4).map(taken.contains) == [false, true, false, true])
     // The row has it now, and nobody looks.
     try b.poke([byte], at: 2 * Self.chunk)
-    #expect(try b.store.wantedAssets(limit: 1).first?.staged.present == 2)
+    #expect(try b.store.assets.wantedAssets(limit: 1).first?.staged.present == 2)
     #expect(try b.fetch(from: a) == 2)
     #expect(try b.photos() == a.photos())
   }
@@ -368,7 +368,7 @@ import Testing
     try a.run("INSERT INTO album VALUES ('p')")
     try a.flush()
     try a.apply()
-    while try a.store.placeAssets(now: a.now) {}
+    while try a.store.assets.placeAssets(now: a.now) {}
     #expect(try a.rows("SELECT id = 'y', length(image) FROM photo") == ["1|\(2 * Self.chunk)"])
     try b.pull(from: a)
     #expect(try b.photos() == a.photos())
@@ -394,7 +394,7 @@ import Testing
   ])
   func aBLOBBesideOthersIsBoundedAndTheAdviceSaysWhy(columns: String, rest: String, reason: String) throws {
     let a = try Peer(1, schema: "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, \(columns)) \(rest)", track: [])
-    try a.store.read { transaction in
+    try a.store.access.read { transaction in
       let schema = try #require(try TableSchema.read(transaction.db, "photo"))
       let key = try #require(schema.keyColumn)
       let table = TableForm(
@@ -415,7 +415,7 @@ import Testing
     let a = try Peer.withPhotos(1, schema)
     try a.run("INSERT INTO photo VALUES ('x', zeroblob(\((64 << 20) + 1)), 't')")
     try a.flush()
-    let held = try #require(try a.store.heldRecords(limit: 9).first)
+    let held = try #require(try a.store.held.list(limit: 9).first)
     #expect(held.reason == .valueTooLong)
     #expect(held.message?.contains("has 67108865 bytes; image takes BLOBs of 64 MiB") == true)
   }
@@ -434,7 +434,7 @@ import Testing
     let b = try Peer.withPhotos(2, "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT)")
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(100000))")
     try b.pull(from: a)
-    #expect(try b.store.wantedAssets(limit: 9).isEmpty)
+    #expect(try b.store.assets.wantedAssets(limit: 9).isEmpty)
     #expect(try a.digest() == b.digest())
     try b.run("ALTER TABLE photo ADD COLUMN image BLOB")
     try b.upkeep()
@@ -451,11 +451,11 @@ import Testing
     try a.run("UPDATE photo SET image = randomblob(\(2 * Self.chunk))")
     try a.flush()
     let wrote = try a.photos()
-    try a.store.cut([a.author: 1], aftermath: [a.author: .writtenAgain], zone: Peer.zone, a.reader, now: a.now)
+    try a.store.merges.cut([a.author: 1], aftermath: [a.author: .writtenAgain], zone: Peer.zone, a.reader, now: a.now)
     #expect(try a.rows("SELECT image FROM photo") == ["NULL"])
     try a.renew(InstanceID(99))
-    #expect(try a.store.writeAgain(a.writer, now: a.now) != nil)
-    while try a.store.placeAssets(now: a.now) {}
+    #expect(try a.store.localWrites.writeAgain(a.writer, now: a.now) != nil)
+    while try a.store.assets.placeAssets(now: a.now) {}
     #expect(try a.photos() == wrote)
     try b.pull(from: a)
     #expect(try b.photos() == wrote)
@@ -472,7 +472,7 @@ import Testing
     try synchronize([a, b])
     #expect(try b.photos() == a.photos())
     #expect(try a.digest() == b.digest())
-    #expect(try a.store.conflicts(limit: 9).count + b.store.conflicts(limit: 9).count > 0)
+    #expect(try a.store.conflicts.list(limit: 9).count + b.store.conflicts.list(limit: 9).count > 0)
   }
 
   @Test func aFileOfTheFormatBeforeGetsItsLongBLOBsSent() throws {
@@ -500,11 +500,11 @@ import Testing
     let staging = try #require(b.staging as? MemoryStaging)
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(3 * Self.chunk)))")
     try b.learn(from: a)
-    let asset = try #require(try b.store.wantedAssets(limit: 1).first?.asset)
+    let asset = try #require(try b.store.assets.wantedAssets(limit: 1).first?.asset)
     staging.capacity = Self.chunk
     func stage(_ index: Int) throws -> ChunkOutcome {
-      let bytes = try #require(try a.store.chunk(index, of: asset.id, zone: Peer.zone))
-      return try b.store.stage(bytes, chunk: index, of: asset.id)
+      let bytes = try #require(try a.store.assets.chunk(index, of: asset.id, zone: Peer.zone))
+      return try b.store.assets.stage(bytes, chunk: index, of: asset.id)
     }
     #expect(try stage(0) == .staged(isComplete: false))
     #expect(try stage(1) == .noRoom("the staging in memory is full"))
@@ -518,10 +518,10 @@ import Testing
       try db.execute(sql: "UPDATE photo SET image = ? WHERE id = 'y'", arguments: [bytes])
     }
     try b.flush()
-    let wanted = try #require(try b.store.wantedAssets(limit: 9).first)
+    let wanted = try #require(try b.store.assets.wantedAssets(limit: 9).first)
     #expect(wanted.fault == "the staging in memory is full" && wanted.staged.present == 1)
     staging.capacity = nil
-    #expect(try b.store.wantedAssets(limit: 9).first?.fault == nil)
+    #expect(try b.store.assets.wantedAssets(limit: 9).first?.fault == nil)
     try synchronize([a, b])
     #expect(try a.photos() == b.photos())
     #expect(try b.rows("SELECT count(*) FROM photo WHERE length(image) = \(3 * Self.chunk)") == ["2"])
@@ -531,20 +531,20 @@ import Testing
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(6 * Self.chunk)))")
     try b.learn(from: a)
-    let pages = try b.store.read { try $0.sql.integer("PRAGMA page_count") ?? 0 }
-    try b.store.read { _ = try $0.sql.integer("PRAGMA max_page_count = \(pages + 100)") }
+    let pages = try b.store.access.read { try $0.sql.integer("PRAGMA page_count") ?? 0 }
+    try b.store.access.read { _ = try $0.sql.integer("PRAGMA max_page_count = \(pages + 100)") }
     #expect(try b.fetch(from: a) == 6)
     #expect(try b.rows("SELECT image FROM photo") == ["NULL"])
-    let wanted = try #require(try b.store.wantedAssets(limit: 9).first)
+    let wanted = try #require(try b.store.assets.wantedAssets(limit: 9).first)
     #expect(wanted.staged.isComplete && wanted.fault?.contains("no space") == true)
-    #expect(try b.store.assetBacklog(Peer.zone, absent: []).coming.assets == 1)
+    #expect(try b.store.assets.assetBacklog(Peer.zone, absent: []).coming.assets == 1)
     try a.run("UPDATE photo SET title = '2'")
     try b.learn(from: a)
     #expect(try b.rows("SELECT title + 0 FROM photo") == ["2"])
-    try b.store.read { _ = try $0.sql.integer("PRAGMA max_page_count = 1000000") }
-    #expect(try !b.store.placeAssets(now: b.now))
+    try b.store.access.read { _ = try $0.sql.integer("PRAGMA max_page_count = 1000000") }
+    #expect(try !b.store.assets.placeAssets(now: b.now))
     b.now += 60_000
-    #expect(try b.store.placeAssets(now: b.now))
+    #expect(try b.store.assets.placeAssets(now: b.now))
     #expect(try b.photos() == a.photos())
   }
 }

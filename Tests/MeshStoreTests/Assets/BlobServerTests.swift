@@ -21,19 +21,19 @@ import Testing
     try b.receive(from: a)
     b.now = max(a.now, b.now)
     try b.apply()
-    asset = try #require(try b.store.wantedAssets(limit: 1).first).asset.id
+    asset = try #require(try b.store.assets.wantedAssets(limit: 1).first).asset.id
   }
 
-  private func chunk(_ index: Int) throws -> [UInt8]? { try a.store.chunk(index, of: asset, zone: Peer.zone) }
+  private func chunk(_ index: Int) throws -> [UInt8]? { try a.store.assets.chunk(index, of: asset, zone: Peer.zone) }
 
   @Test func theLogIsEmptiedAllTheSame() throws {
-    try a.store.startGuard(clock: FixedClock())
+    try a.store.file.startGuard(clock: FixedClock())
     for index in 0..<40 {
       #expect(try chunk(index % 20) != nil)
-      try a.store.write { try $0.sql.run("INSERT INTO other VALUES (zeroblob(1000000))") }
-      #expect(a.store.walStatus().bytes < WALKeeper.bound + 4 << 20)
+      try a.store.access.write { try $0.sql.run("INSERT INTO other VALUES (zeroblob(1000000))") }
+      #expect(a.store.file.walStatus().bytes < WALKeeper.bound + 4 << 20)
     }
-    #expect(a.store.walStatus().resets >= 2)
+    #expect(a.store.file.walStatus().resets >= 2)
   }
 
   @Test func whoWaitsForAllReadersIsLetThroughOnceNobodyAsks() throws {

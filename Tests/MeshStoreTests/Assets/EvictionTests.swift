@@ -18,19 +18,19 @@ import Testing
   @Test func anEvictedBLOBLeavesTheRowAndComesBackWhenItIsAskedFor() throws {
     let (a, b, asset) = try pair()
     let before = try b.digest()
-    #expect(try b.store.evict(asset) == 1)
+    #expect(try b.store.assets.evict(asset) == 1)
     #expect(try b.rows("SELECT id, title + 0, image FROM photo") == ["\"x\"|1|NULL"])
     #expect(try b.digest() == before && a.digest() == before)
     try b.expectNothingNoted()
-    #expect(try b.store.wantedAssets(limit: 9).isEmpty)
-    #expect(try b.store.chunk(0, of: asset, zone: Peer.zone) == nil)
-    #expect(try b.store.chunks(of: asset, zone: Peer.zone)?.present == 0)
+    #expect(try b.store.assets.wantedAssets(limit: 9).isEmpty)
+    #expect(try b.store.assets.chunk(0, of: asset, zone: Peer.zone) == nil)
+    #expect(try b.store.assets.chunks(of: asset, zone: Peer.zone)?.present == 0)
     #expect(
-      try b.store.assetBacklog(Peer.zone, absent: []).absent
+      try b.store.assets.assetBacklog(Peer.zone, absent: []).absent
         == AssetBacklog.Amount(assets: 1, bytes: 3 * Limits.chunk))
     try b.reopen()
     #expect(try b.fetch(from: a) == 0)
-    try b.store.requestAsset(asset)
+    try b.store.assets.request(asset)
     #expect(try b.fetch(from: a) == 3)
     #expect(try b.photos() == a.photos())
     try b.expectNothingNoted()
@@ -38,7 +38,7 @@ import Testing
 
   @Test func whatIsWrittenToARowWithoutItsBLOBIsSentAndNothingElse() throws {
     let (a, b, asset) = try pair()
-    try b.store.evict(asset)
+    try b.store.assets.evict(asset)
     try b.run("UPDATE photo SET title = '2'")
     try a.pull(from: b)
     #expect(try a.rows("SELECT title + 0, length(image) FROM photo") == ["2|\(3 * Limits.chunk)"])
@@ -66,7 +66,7 @@ import Testing
   @Test(arguments: ["0", "x'07'"])
   func whoWritesNULLOverSomethingElseClearsWhatIsNotHere(other: String) throws {
     let (a, b, asset) = try pair()
-    try b.store.evict(asset)
+    try b.store.assets.evict(asset)
     try b.run("UPDATE photo SET image = NULL; UPDATE photo SET title = '2'")
     try a.pull(from: b)
     #expect(
@@ -75,7 +75,7 @@ import Testing
     try a.pull(from: b)
     #expect(try a.rows("SELECT title + 0, image FROM photo") == ["2|NULL"])
     #expect(try a.digest() == b.digest())
-    #expect(try b.store.assets(table: "photo", key: .text(Array("x".utf8)), column: nil).isEmpty)
+    #expect(try b.store.assets.places(table: "photo", key: .text(Array("x".utf8)), column: nil).isEmpty)
     for peer in [a, b] { try peer.expectNothingNoted() }
   }
 
@@ -97,7 +97,7 @@ import Testing
 
   @Test func aNewVersionIsFetchedAsItsTableSays() throws {
     let (a, b, asset) = try pair()
-    try b.store.evict(asset)
+    try b.store.assets.evict(asset)
     try a.run("UPDATE photo SET image = randomblob(200000)")
     try b.pull(from: a)
     #expect(try b.photos() == a.photos())
@@ -110,7 +110,7 @@ import Testing
     )
     try b.pull(from: a)
     #expect(try b.rows("SELECT count(*) FROM photo WHERE image NOTNULL") == ["251"])
-    #expect(try b.store.evict(asset) == 251)
+    #expect(try b.store.assets.evict(asset) == 251)
     #expect(try b.rows("SELECT count(*) FROM photo WHERE image NOTNULL") == ["0"])
     #expect(try a.digest() == b.digest())
     try b.other.write { db in
@@ -118,19 +118,19 @@ import Testing
       try db.execute(sql: "INSERT INTO photo VALUES ('z', '1', ?)", arguments: [bytes])
     }
     try a.pull(from: b)
-    #expect(try a.store.wantedAssets(limit: 9).isEmpty)
+    #expect(try a.store.assets.wantedAssets(limit: 9).isEmpty)
     #expect(try a.rows("SELECT count(*) FROM photo WHERE length(image) = 30000") == ["252"])
-    #expect(try b.store.chunk(0, of: asset, zone: Peer.zone) != nil, "it is here again")
+    #expect(try b.store.assets.chunk(0, of: asset, zone: Peer.zone) != nil, "it is here again")
   }
 
   @Test func bytesThatNobodyElseKnowsAreNotEvicted() throws {
     let (_, b, asset) = try pair()
     let rows = try b.photos()
     try b.run("UPDATE photo SET title = '2'")
-    #expect(throws: EvictionError.written) { try b.store.evict(asset) }
+    #expect(throws: EvictionError.written) { try b.store.assets.evict(asset) }
     try b.flush()
     try b.poke([7, 8, 9], at: 5)
-    #expect(throws: EvictionError.changed(table: "photo")) { try b.store.evict(asset) }
+    #expect(throws: EvictionError.changed(table: "photo")) { try b.store.assets.evict(asset) }
     #expect(try b.rows("SELECT length(image) FROM photo") == ["\(3 * Limits.chunk)"])
     #expect(try b.photos() != rows)
   }
@@ -142,13 +142,13 @@ import Testing
   func theColumnSaysWhetherARowCanBeWithoutIt(column: String, shown: String?) throws {
     let (a, b, asset) = try pair("CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, \(column))")
     if let shown {
-      try b.store.evict(asset)
+      try b.store.assets.evict(asset)
       #expect(try b.rows("SELECT image IS \(shown) FROM photo") == ["1"])
       try b.expectNothingNoted()
-      try b.store.requestAsset(asset)
+      try b.store.assets.request(asset)
       try b.fetch(from: a)
     } else {
-      #expect(throws: EvictionError.self) { try b.store.evict(asset) }
+      #expect(throws: EvictionError.self) { try b.store.assets.evict(asset) }
     }
     #expect(try b.photos() == a.photos())
     #expect(try a.digest() == b.digest())
@@ -156,20 +156,20 @@ import Testing
 
   @Test func aTableWhoseAssetsAreFetchedOnDemandWaitsToBeAsked() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
-    try b.store.setAssetPolicy(.onDemand, table: "photo")
-    #expect(try b.store.assetPolicies() == ["photo": .onDemand])
-    #expect(throws: StoreError.self) { try b.store.setAssetPolicy(.onDemand, table: "none") }
+    try b.store.assets.setPolicy(.onDemand, table: "photo")
+    #expect(try b.store.assets.policies() == ["photo": .onDemand])
+    #expect(throws: StoreError.self) { try b.store.assets.setPolicy(.onDemand, table: "none") }
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(30000)), ('y', '1', randomblob(40000))")
     try b.pull(from: a)
     #expect(try b.rows("SELECT count(*), count(image) FROM photo") == ["2|0"])
-    #expect(try b.store.assetBacklog(Peer.zone, absent: []).absent.assets == 2)
+    #expect(try b.store.assets.assetBacklog(Peer.zone, absent: []).absent.assets == 2)
     let want = try b.asset()
-    let bytes = try #require(try a.store.chunk(0, of: want, zone: Peer.zone))
-    #expect(try b.store.stage(bytes, chunk: 0, of: want) == .notNeeded)
-    try b.store.requestAsset(want)
+    let bytes = try #require(try a.store.assets.chunk(0, of: want, zone: Peer.zone))
+    #expect(try b.store.assets.stage(bytes, chunk: 0, of: want) == .notNeeded)
+    try b.store.assets.request(want)
     #expect(try b.fetch(from: a) == 1)
     #expect(try b.rows("SELECT id FROM photo WHERE image NOTNULL") == ["\"x\""])
-    try b.store.setAssetPolicy(.always, table: "photo")
+    try b.store.assets.setPolicy(.always, table: "photo")
     try b.fetch(from: a)
     #expect(try b.photos() == a.photos())
     #expect(try a.digest() == b.digest())
@@ -182,21 +182,21 @@ import Testing
       try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(30000))")
       try b.pull(from: a)
     }
-    _ = try b.store.saveForeignSchema(a.store.schemaDescriptions(), device: a.author.device, isOwn: true)
-    try b.store.setAssetPolicy(.onDemand, table: "photo")
-    #expect(try b.store.assetPolicies() == ["photo": .onDemand])
-    try b.store.adopt(b.store.foreignSchemas(), now: b.now)
+    _ = try b.store.schema.saveForeignSchema(a.store.schema.schemaDescriptions(), device: a.author.device, isOwn: true)
+    try b.store.assets.setPolicy(.onDemand, table: "photo")
+    #expect(try b.store.assets.policies() == ["photo": .onDemand])
+    try b.store.schema.adopt(b.store.schema.foreign(), now: b.now)
     if !hasRows { try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(30000))") }
     try b.pull(from: a)
     #expect(try b.rows("SELECT id, image FROM photo") == ["\"x\"|NULL"])
-    #expect(try b.store.assetPolicies() == ["photo": .onDemand])
-    #expect(throws: StoreError.self) { try b.store.setAssetPolicy(.onDemand, table: "none") }
+    #expect(try b.store.assets.policies() == ["photo": .onDemand])
+    #expect(throws: StoreError.self) { try b.store.assets.setPolicy(.onDemand, table: "none") }
   }
 
   @Test func aRowThatIsNotInSightWithoutItsBLOBDoesNotWaitToBeAsked() throws {
     let schema = "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, image BLOB NOT NULL)"
     let (a, b) = (try Peer.withPhotos(1, schema), try Peer.withPhotos(2, schema))
-    try b.store.setAssetPolicy(.onDemand, table: "photo")
+    try b.store.assets.setPolicy(.onDemand, table: "photo")
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(30000))")
     try b.pull(from: a)
     #expect(try b.photos() == a.photos())
@@ -209,15 +209,15 @@ import Testing
     try b.receive(from: a)
     b.now = a.now
     try b.apply()
-    let want = try #require(try b.store.wantedAssets(limit: 1).first?.asset)
-    let bytes = try #require(try a.store.chunk(0, of: want.id, zone: Peer.zone))
-    _ = try b.store.stage(bytes, chunk: 0, of: want.id)
-    try b.store.noteSources([want.id: a.author.device], now: 77)
-    let place = try #require(try b.store.awaitedAssets(limit: 9).first)
+    let want = try #require(try b.store.assets.wantedAssets(limit: 1).first?.asset)
+    let bytes = try #require(try a.store.assets.chunk(0, of: want.id, zone: Peer.zone))
+    _ = try b.store.assets.stage(bytes, chunk: 0, of: want.id)
+    try b.store.assets.noteSources([want.id: a.author.device], now: 77)
+    let place = try #require(try b.store.assets.awaited(limit: 9).first)
     #expect(place.writer == a.author.device && place.lastSource?.device == a.author.device)
     #expect(place.here == Limits.chunk && place.lastSource?.time == 77 && !place.isShown && place.isFetched)
     try b.fetch(from: a)
-    let there = try #require(try b.store.assets(table: "photo", key: .text(Array("x".utf8)), column: nil).first)
+    let there = try #require(try b.store.assets.places(table: "photo", key: .text(Array("x".utf8)), column: nil).first)
     #expect(there.isShown && there.here == 300_000)
   }
 }

@@ -13,7 +13,7 @@ import Testing
   }
 
   private func restore(_ peer: Peer, _ restoration: Restoration) throws -> RestoredRecord {
-    try peer.store.restore(restoration) { _ in peer.reader }
+    try peer.store.history.restore(restoration) { _ in peer.reader }
   }
 
   private func record(_ columns: String...) -> Restoration {
@@ -33,11 +33,11 @@ import Testing
     try b.flush()
     try a.pull(from: b)
     #expect(try a.photos() == b.photos())
-    let conflict = try #require(try a.store.conflicts(limit: 9).first)
+    let conflict = try #require(try a.store.conflicts.list(limit: 9).first)
     #expect(conflict.hasBytes == true)
     // After a start as well, and whatever is swept.
     try a.reopen()
-    _ = try a.store.wantedAssets(limit: 9)
+    _ = try a.store.assets.wantedAssets(limit: 9)
     #expect(try restore(a, .conflict(conflict.id)).gone.isEmpty)
     #expect(try a.photos() == lost)
     try synchronize([a, b])
@@ -51,7 +51,7 @@ import Testing
     try b.run("DELETE FROM photo")
     try a.pull(from: b)
     #expect(try a.photos().isEmpty)
-    #expect(a.store.staged.complete.isEmpty, "each look at what can be placed would go through all that is kept")
+    #expect(a.store.access.staged.complete.isEmpty, "each look at what can be placed would go through all that is kept")
     #expect(try restore(a, record()).gone.isEmpty)
     #expect(try a.photos() == before)
     // The machine that deleted it had nobody to keep the bytes for it.
@@ -81,7 +81,7 @@ import Testing
     let before = try a.photos()
     try b.run("UPDATE photo SET image = \(value)")
     try a.pull(from: b)
-    #expect(try a.store.conflicts(limit: 9).isEmpty)
+    #expect(try a.store.conflicts.list(limit: 9).isEmpty)
     #expect(throws: RestoreError.assetGone(column: "image")) { try restore(b, record("image")) }
     #expect(try restore(a, record("image")).gone.isEmpty)
     #expect(try a.photos() == before)
@@ -95,7 +95,7 @@ import Testing
     let written = try a.photos()
     try b.run("UPDATE photo SET image = x'01'")
     try a.pull(from: b)
-    let listed = try #require(try b.store.conflicts(limit: 9).first)
+    let listed = try #require(try b.store.conflicts.list(limit: 9).first)
     #expect(listed.hasBytes == false)
     #expect(throws: RestoreError.assetGone(column: "image")) { try restore(b, .conflict(listed.id)) }
     #expect(try restore(a, record("image")).gone.isEmpty)
@@ -107,12 +107,12 @@ import Testing
   func shownInPlaceOfAnother() throws {
     let (a, b) = try pair()
     let before = try a.photos()
-    try b.store.setAssetPolicy(.onDemand, table: "photo")
+    try b.store.assets.setPolicy(.onDemand, table: "photo")
     try a.run("UPDATE photo SET image = randomblob(60000)")
     try b.learn(from: a)
     #expect(try b.photos() == before)
     #expect(throws: RestoreError.stillShown(column: "image")) { try restore(b, record("image")) }
-    try b.store.requestAssets(table: "photo")
+    try b.store.assets.requestAll(table: "photo")
     try b.fetch(from: a)
     #expect(try b.photos() != before)
     let restored = try restore(b, record("image"))
@@ -129,7 +129,7 @@ import Testing
     let lost = try b.asset()
     try b.run("DELETE FROM photo")
     try b.flush()
-    #expect(try b.store.conflicts(limit: 9).map(\.loserValue) == [.asset(Asset(id: lost, size: 60_000))])
+    #expect(try b.store.conflicts.list(limit: 9).map(\.loserValue) == [.asset(Asset(id: lost, size: 60_000))])
   }
 
   @Test("nothing stays of a zone that this device has no part in any more")
@@ -138,7 +138,7 @@ import Testing
     try b.run("UPDATE photo SET image = randomblob(60000)")
     try a.pull(from: b)
     #expect((a.staging as? MemoryStaging)?.size == 50_000)
-    while try a.store.dropZone(Peer.zone, keepingCopy: false, now: a.now) {}
+    while try a.store.zones.dropZone(Peer.zone, keepingCopy: false, now: a.now) {}
     #expect((a.staging as? MemoryStaging)?.size == 0)
     #expect(try a.rows("SELECT * FROM mesh_kept").isEmpty)
   }
@@ -146,7 +146,7 @@ import Testing
   @Test("the newest stay, up to the budget")
   func budget() throws {
     let (a, b) = try pair()
-    try a.store.keepOverwrittenBlobs(upTo: 130_000)
+    try a.store.assets.keepOverwritten(upTo: 130_000)
     let staging = try #require(a.staging as? MemoryStaging)
     for _ in 0..<4 {
       try b.run("UPDATE photo SET image = randomblob(50000)")
@@ -159,9 +159,9 @@ import Testing
     try b.run("UPDATE photo SET image = NULL")
     try a.pull(from: b)
     #expect(try a.rows("SELECT count(*) FROM mesh_kept WHERE size > 50000") == ["0"], "longer than the whole budget")
-    try a.store.keepOverwrittenBlobs(upTo: 60_000)
+    try a.store.assets.keepOverwritten(upTo: 60_000)
     #expect(staging.size == 50_000)
-    try a.store.keepOverwrittenBlobs(upTo: 0)
+    try a.store.assets.keepOverwritten(upTo: 0)
     #expect(staging.size == 0)
     #expect(try a.rows("SELECT * FROM mesh_kept").isEmpty)
     try a.reopen()
@@ -178,9 +178,9 @@ import Testing
     try b.run("UPDATE photo SET image = zeroblob(50000)")
     try a.learn(from: b)
     #expect(try a.photos() == b.photos())
-    try a.store.evict(try a.asset())
-    _ = try a.store.wantedAssets(limit: 9)
-    #expect(try !a.store.placeAssets(now: a.now))
+    try a.store.assets.evict(try a.asset())
+    _ = try a.store.assets.wantedAssets(limit: 9)
+    #expect(try !a.store.assets.placeAssets(now: a.now))
     #expect((a.staging as? MemoryStaging)?.size == 0)
     #expect(try a.rows("SELECT * FROM mesh_kept").isEmpty, "nobody may think that its bytes are here")
     try a.expectNothingNoted()
@@ -205,7 +205,7 @@ import Testing
     try a.flush()
     try b.run("UPDATE photo SET image = NULL")
     try a.pull(from: b)
-    #expect(try a.store.conflicts(limit: 9).map(\.hasBytes) == [true])
+    #expect(try a.store.conflicts.list(limit: 9).map(\.hasBytes) == [true])
   }
 
   @Test("a BLOB that lost in a conflict survives a power cut")
@@ -221,10 +221,10 @@ import Testing
     try b.run("UPDATE photo SET image = NULL")
     try b.flush()
     try a.pull(from: b)
-    let conflict = try #require(try a.store.conflicts(limit: 9).first)
+    let conflict = try #require(try a.store.conflicts.list(limit: 9).first)
     staging.cut()
     try a.reopen()
-    #expect(try a.store.conflicts(limit: 9).first?.hasBytes == true)
+    #expect(try a.store.conflicts.list(limit: 9).first?.hasBytes == true)
     #expect(try restore(a, .conflict(conflict.id)).gone.isEmpty)
     #expect(try a.photos() == lost)
   }

@@ -43,7 +43,7 @@ import Testing
       .changes([TableChanges(table: "photo", columns: columns, rows: rows)]), time: HybridTime(milliseconds: now))
     for peer in peers {
       peer.now = now
-      #expect(try peer.store.store([lie], zone: Peer.zone, now: now) == [.stored])
+      #expect(try peer.store.log.store([lie], zone: Peer.zone, now: now) == [.stored])
       #expect(try peer.apply().isEmpty)
     }
   }
@@ -63,10 +63,10 @@ import Testing
     for peer in [a, b] {
       try peer.expectNothingNoted()
       #expect(try peer.fetch(from: peer === a ? b : a) == 0)
-      for want in try peer.store.wantedAssets(limit: 9) {
+      for want in try peer.store.assets.wantedAssets(limit: 9) {
         let some = [UInt8](repeating: 0, count: Limits.chunk)
-        #expect(try peer.store.stage(some, chunk: 0, of: want.asset.id) == .wrong)
-        #expect(try peer.store.chunks(of: want.asset.id, zone: Peer.zone)?.present == 0)
+        #expect(try peer.store.assets.stage(some, chunk: 0, of: want.asset.id) == .wrong)
+        #expect(try peer.store.assets.chunks(of: want.asset.id, zone: Peer.zone)?.present == 0)
       }
       try peer.reopen()
       try peer.expectNothingNoted()
@@ -101,7 +101,7 @@ import Testing
         TableChanges(
           table: "photo", columns: ["image"], rows: [row(forger, .text([97]), [.asset(honest)], time: time)])
       ]), time: time, altering: { $0.replacing(text(3 * Limits.chunk), with: text(size)) })
-    _ = try b.store.store([lie], zone: Peer.zone, now: b.now)
+    _ = try b.store.log.store([lie], zone: Peer.zone, now: b.now)
     #expect(try b.apply() == [.malformed: 1])
     try a.run("INSERT INTO photo (id, image) VALUES ('y', randomblob(300000))")
     try b.pull(from: a)
@@ -121,15 +121,17 @@ import Testing
     try tell(
       [a, b], &forger, ["image"],
       [row(forger, .text([97]), [.asset(manifest)], time: HybridTime(milliseconds: a.now))])
-    let asset = try #require(try b.store.wantedAssets(limit: 9).first?.asset)
-    for index in 0..<40 { #expect(try b.store.stage(bytes, chunk: index, of: asset.id) == .staged(isComplete: false)) }
-    #expect(try b.store.stage(bytes, chunk: 40, of: asset.id) == .wrong)
-    #expect(try b.store.stage(Array(bytes.prefix(9)), chunk: 40, of: asset.id) == .wrong)
+    let asset = try #require(try b.store.assets.wantedAssets(limit: 9).first?.asset)
+    for index in 0..<40 {
+      #expect(try b.store.assets.stage(bytes, chunk: index, of: asset.id) == .staged(isComplete: false))
+    }
+    #expect(try b.store.assets.stage(bytes, chunk: 40, of: asset.id) == .wrong)
+    #expect(try b.store.assets.stage(Array(bytes.prefix(9)), chunk: 40, of: asset.id) == .wrong)
     #expect(try b.rows("SELECT image FROM photo") == ["NULL"])
     // What nobody wants any more goes.
     try a.run("UPDATE photo SET image = x'07'")
     try b.pull(from: a)
-    _ = try b.store.wantedAssets(limit: 9)
+    _ = try b.store.assets.wantedAssets(limit: 9)
     #expect(try b.rows("SELECT hex(image) FROM photo") == a.rows("SELECT hex(image) FROM photo"))
     #expect(try b.staging.assets().isEmpty)
   }
@@ -145,8 +147,8 @@ import Testing
           time: HybridTime(milliseconds: a.now))
       ])
     #expect(try a.rows("SELECT image, title FROM photo") == ["NULL|\"B\""])
-    #expect(try a.store.wantedAssets(limit: 9).isEmpty)
-    let place = try #require(try a.store.awaitedAssets(limit: 9).first)
+    #expect(try a.store.assets.wantedAssets(limit: 9).isEmpty)
+    let place = try #require(try a.store.assets.awaited(limit: 9).first)
     #expect(place.obstacle?.contains("last one") == true && place.isFetched)
     // In the last column there is room for it.
     try a.run(
@@ -154,7 +156,7 @@ import Testing
         + "DROP TABLE photo; ALTER TABLE new RENAME TO photo")
     try a.flush()
     try a.apply()
-    #expect(try a.store.awaitedAssets(limit: 9).first?.obstacle == nil)
-    #expect(try a.store.wantedAssets(limit: 9).count == 1)
+    #expect(try a.store.assets.awaited(limit: 9).first?.obstacle == nil)
+    #expect(try a.store.assets.wantedAssets(limit: 9).count == 1)
   }
 }

@@ -53,16 +53,16 @@ import Testing
   @Test func aChangedByteBringsItsChunkAndTheOthersStayWhereTheyAre() throws {
     let (a, b) = try pair()
     let before = try b.rows("SELECT hex(image) FROM photo")
-    let wanted = try #require(try b.store.wantedAssets(limit: 9).first)
+    let wanted = try #require(try b.store.assets.wantedAssets(limit: 9).first)
     #expect((0..<Self.chunks).filter { !wanted.staged.contains($0) } == [3])
     #expect(try b.staging.assets().isEmpty, "nothing was copied")
-    #expect(try b.store.assetBacklog(Peer.zone, absent: []).coming.bytes <= Self.chunk)
+    #expect(try b.store.assets.assetBacklog(Peer.zone, absent: []).coming.bytes <= Self.chunk)
     #expect(try b.rows("SELECT hex(image) FROM photo") == before)
     #expect(try b.fetch(from: a) == 1)
     #expect(try b.rows(Self.all) == a.rows(Self.all))
     #expect(try a.digest() == b.digest())
-    #expect(try b.staging.assets().isEmpty && b.store.wantedAssets(limit: 9).isEmpty)
-    try b.store.rescan()
+    #expect(try b.staging.assets().isEmpty && b.store.assets.wantedAssets(limit: 9).isEmpty)
+    try b.store.capture.rescan()
     try b.upkeep()
     #expect(try b.rows("SELECT * FROM mesh_pending").isEmpty)
     #expect(try b.rows("PRAGMA integrity_check") == ["\"ok\""])
@@ -70,12 +70,12 @@ import Testing
 
   @Test func whatAProgramWritesMeanwhileIsLookedAtAgain() throws {
     let (a, b) = try pair()
-    let wanted = try #require(try b.store.wantedAssets(limit: 9).first)
-    let bytes = try #require(try a.store.chunk(3, of: wanted.asset.id, zone: Peer.zone))
+    let wanted = try #require(try b.store.assets.wantedAssets(limit: 9).first)
+    let bytes = try #require(try a.store.assets.chunk(3, of: wanted.asset.id, zone: Peer.zone))
     // One that the row has, after it was compared.
     try poke(b, chunk: 5)
-    #expect(try b.store.stage(bytes, chunk: 3, of: wanted.asset.id) == .staged(isComplete: true))
-    _ = try b.store.placeAssets(now: b.now)
+    #expect(try b.store.assets.stage(bytes, chunk: 3, of: wanted.asset.id) == .staged(isComplete: true))
+    _ = try b.store.assets.placeAssets(now: b.now)
     #expect(try b.rows("SELECT title + 0 FROM photo") == ["2"])
     #expect(try b.fetch(from: a) == 1, "the chunk that was written to")
     #expect(try b.rows(Self.all) == a.rows(Self.all))
@@ -84,7 +84,7 @@ import Testing
 
   @Test func writesOfOthersThatChangeNothingOfItDoNotMatter() throws {
     let (a, b) = try pair()
-    _ = try b.store.wantedAssets(limit: 9)
+    _ = try b.store.assets.wantedAssets(limit: 9)
     try b.other.write { try $0.execute(sql: "CREATE TABLE other (n)") }
     #expect(try b.fetch(from: a) == 1)
     #expect(try b.rows(Self.all) == a.rows(Self.all))
@@ -104,7 +104,7 @@ import Testing
 
   @Test func anotherRowThatWaitsForItGetsAllOfIt() throws {
     let (a, b) = try pair()
-    _ = try b.store.wantedAssets(limit: 9)
+    _ = try b.store.assets.wantedAssets(limit: 9)
     try a.run("INSERT INTO photo SELECT 'y', '3', image FROM photo; DELETE FROM photo WHERE id = 'x'")
     try learn(b, from: a)
     try b.fetch(from: a)
@@ -114,9 +114,9 @@ import Testing
 
   @Test func aSecondRowThatWaitsForItGetsItAsWell() throws {
     let (a, b) = try pair()
-    let wanted = try #require(try b.store.wantedAssets(limit: 9).first)
-    let bytes = try #require(try a.store.chunk(3, of: wanted.asset.id, zone: Peer.zone))
-    #expect(try b.store.stage(bytes, chunk: 3, of: wanted.asset.id) == .staged(isComplete: true))
+    let wanted = try #require(try b.store.assets.wantedAssets(limit: 9).first)
+    let bytes = try #require(try a.store.assets.chunk(3, of: wanted.asset.id, zone: Peer.zone))
+    #expect(try b.store.assets.stage(bytes, chunk: 3, of: wanted.asset.id) == .staged(isComplete: true))
     try a.run("INSERT INTO photo SELECT 'y', '3', image FROM photo")
     try learn(b, from: a)
     try b.fetch(from: a)
@@ -125,12 +125,12 @@ import Testing
 
   @Test func aRestartMeanwhileLosesNothing() throws {
     let (a, b) = try pair()
-    let wanted = try #require(try b.store.wantedAssets(limit: 9).first)
-    let bytes = try #require(try a.store.chunk(3, of: wanted.asset.id, zone: Peer.zone))
-    _ = try b.store.stage(bytes, chunk: 3, of: wanted.asset.id)
+    let wanted = try #require(try b.store.assets.wantedAssets(limit: 9).first)
+    let bytes = try #require(try a.store.assets.chunk(3, of: wanted.asset.id, zone: Peer.zone))
+    _ = try b.store.assets.stage(bytes, chunk: 3, of: wanted.asset.id)
     try b.reopen()
-    #expect(try b.store.wantedAssets(limit: 9).first?.staged.isComplete == true)
-    while try b.store.placeAssets(now: b.now) {}
+    #expect(try b.store.assets.wantedAssets(limit: 9).first?.staged.isComplete == true)
+    while try b.store.assets.placeAssets(now: b.now) {}
     #expect(try b.rows(Self.all) == a.rows(Self.all))
   }
 }

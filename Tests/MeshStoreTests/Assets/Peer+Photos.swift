@@ -24,7 +24,7 @@ extension Peer {
 
   /// The asset that is merged in a photo's image.
   func asset(_ key: String = "x") throws -> AssetID {
-    try #require(try store.assets(table: "photo", key: .text(Array(key.utf8)), column: "image").first?.asset.id)
+    try #require(try store.assets.places(table: "photo", key: .text(Array(key.utf8)), column: "image").first?.asset.id)
   }
 
   /// What is staged for rows. The bytes of overwritten BLOBs are staged beside it, and `mesh_kept` names them.
@@ -38,7 +38,7 @@ extension Peer {
 
   /// The rows are what is merged, as far as it can be here.
   func expectNothingNoted(_ location: SourceLocation = #_sourceLocation) throws {
-    try store.rescan()
+    try store.capture.rescan()
     try upkeep()
     #expect(try rows("SELECT * FROM mesh_pending").isEmpty, sourceLocation: location)
     #expect(try flush() == 0, sourceLocation: location)

@@ -8,17 +8,18 @@ import Testing
   private static let all = "SELECT id, hex(picture) FROM photo ORDER BY id"
 
   private func expectNothingWaits(_ peer: Peer, _ location: SourceLocation = #_sourceLocation) throws {
-    #expect(try peer.store.wantedAssets(limit: 9).isEmpty && peer.stagedForRows().isEmpty, sourceLocation: location)
-    #expect(try peer.store.assetBacklog(Peer.zone, absent: []) == AssetBacklog(), sourceLocation: location)
     #expect(
-      try peer.store.assets(table: "photo", key: .text(Array("x".utf8)), column: nil).count == 1,
+      try peer.store.assets.wantedAssets(limit: 9).isEmpty && peer.stagedForRows().isEmpty, sourceLocation: location)
+    #expect(try peer.store.assets.assetBacklog(Peer.zone, absent: []) == AssetBacklog(), sourceLocation: location)
+    #expect(
+      try peer.store.assets.places(table: "photo", key: .text(Array("x".utf8)), column: nil).count == 1,
       sourceLocation: location)
   }
 
   @Test("no row waits for a BLOB under its column's former name, and nothing keeps it", arguments: [0, 1 << 20])
   func renamedOnBoth(budget: Int) throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
-    for peer in [a, b] { try peer.store.keepOverwrittenBlobs(upTo: budget) }
+    for peer in [a, b] { try peer.store.assets.keepOverwritten(upTo: budget) }
     try a.insertPhoto("x", 50_000)
     try a.insertPhoto("y", 60_000)
     try synchronize([a, b])
@@ -45,17 +46,17 @@ import Testing
     try b.run("ALTER TABLE photo RENAME COLUMN image TO picture")
     try synchronize([a, b])
     try b.run("UPDATE photo SET picture = x'01'")
-    try a.store.keepOverwrittenBlobs(upTo: 0)
-    try b.store.keepOverwrittenBlobs(upTo: 0)
+    try a.store.assets.keepOverwritten(upTo: 0)
+    try b.store.assets.keepOverwritten(upTo: 0)
     try synchronize([a, b])
     try a.run("UPDATE photo SET image = randomblob(60000)")
     try synchronize([a, b])
-    if untracked { try b.store.untrack(["photo"]) }
+    if untracked { try b.store.tables.untrack(["photo"]) }
     try b.run("ALTER TABLE photo ADD COLUMN image BLOB")
-    if untracked { try b.store.track(tables: ["photo"], now: b.now) }
+    if untracked { try b.store.tables.track(tables: ["photo"], now: b.now) }
     try b.upkeep()
     for _ in 0..<2 { try synchronize([a, b]) }
-    #expect(try b.photos() == a.photos() && b.store.wantedAssets(limit: 9).isEmpty)
+    #expect(try b.photos() == a.photos() && b.store.assets.wantedAssets(limit: 9).isEmpty)
   }
 
   @Test("a BLOB whose column gets its former name back is shown under it")
@@ -81,7 +82,7 @@ import Testing
     func happen(_ peer: Peer) throws {
       switch self {
       case .nothing: break
-      case .step: _ = try peer.store.upkeep({ _ in peer.reader }, now: peer.now)
+      case .step: _ = try peer.store.capture.upkeep({ _ in peer.reader }, now: peer.now)
       case .upkeep: try peer.upkeep()
       case .flush: try peer.flush()
       }
@@ -121,11 +122,11 @@ import Testing
       try peer.run("PRAGMA legacy_alter_table = ON; ALTER TABLE photo DROP COLUMN image")
       try peer.upkeep()
     }
-    #expect(try a.store.awaitedAssets(limit: 9).isEmpty && a.store.fetchedAssets().isEmpty)
-    #expect(try a.store.assetBacklog(Peer.zone, absent: []) == AssetBacklog())
+    #expect(try a.store.assets.awaited(limit: 9).isEmpty && a.store.assets.fetched().isEmpty)
+    #expect(try a.store.assets.assetBacklog(Peer.zone, absent: []) == AssetBacklog())
     let c = try Peer.withPhotos(3)
-    _ = try a.store.saveForeignSchema(c.store.schemaDescriptions(), device: c.author.device, isOwn: true)
-    #expect(try a.store.awaitedAssets(limit: 9).map(\.obstacle?.isEmpty) == [false])
-    #expect(try a.store.assetBacklog(Peer.zone, absent: []).absent.assets == 1)
+    _ = try a.store.schema.saveForeignSchema(c.store.schema.schemaDescriptions(), device: c.author.device, isOwn: true)
+    #expect(try a.store.assets.awaited(limit: 9).map(\.obstacle?.isEmpty) == [false])
+    #expect(try a.store.assets.assetBacklog(Peer.zone, absent: []).absent.assets == 1)
   }
 }

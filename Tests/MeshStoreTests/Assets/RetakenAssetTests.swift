@@ -10,12 +10,12 @@ import Testing
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.insertPhoto("x", 50_000)
     try b.pull(from: a)
-    try b.store.untrack(["photo"])
+    try b.store.tables.untrack(["photo"])
     return (a, b)
   }
 
   private func retrack(_ peer: Peer) throws {
-    try peer.store.track(tables: ["photo"], now: peer.now)
+    try peer.store.tables.track(tables: ["photo"], now: peer.now)
     try peer.flush()
   }
 
@@ -47,8 +47,8 @@ import Testing
     try b.expectNothingNoted()
     try b.fetch(from: a)
     #expect(try a.photos() == b.photos() && a.digest() == b.digest())
-    let conflict = try #require(try b.store.conflicts(limit: 9).first)
-    _ = try b.store.restore(.conflict(conflict.id)) { _ in b.reader }
+    let conflict = try #require(try b.store.conflicts.list(limit: 9).first)
+    _ = try b.store.history.restore(.conflict(conflict.id)) { _ in b.reader }
     #expect(try b.photos() == written)
   }
 
@@ -59,12 +59,12 @@ import Testing
     try a.run("DELETE FROM photo")
     try a.flush()
     try b.pull(from: a)
-    try b.store.sweepAssets()
+    try b.store.assets.sweep()
     try retrack(b)
     #expect(try b.photos().isEmpty)
     try expectNoConflicts([b])
     let record = Restoration.record(table: "photo", key: .text(Array("x".utf8)), columns: [])
-    #expect(try b.store.restore(record) { _ in b.reader }.gone.isEmpty)
+    #expect(try b.store.history.restore(record) { _ in b.reader }.gone.isEmpty)
     #expect(try b.photos() == before)
   }
 

@@ -16,15 +16,15 @@ import Testing
     // Of another column: nothing is lost.
     try b.run("UPDATE photo SET title = '2'")
     try b.flush()
-    #expect(try b.store.conflicts(limit: 9).isEmpty)
+    #expect(try b.store.conflicts.list(limit: 9).isEmpty)
     try b.run("UPDATE photo SET image = \(value)")
     try b.flush()
-    let conflicts = try b.store.conflicts(limit: 9)
+    let conflicts = try b.store.conflicts.list(limit: 9)
     #expect(conflicts.map(\.loserValue) == [.asset(Asset(id: lost, size: 60_000))])
     #expect(conflicts.first?.loser.author == a.author && conflicts.first?.winner.author == b.author)
     #expect(conflicts.first?.column == "image" && conflicts.first?.isWinnerDelete == false)
     try synchronize([a, b])
-    #expect(try a.store.conflicts(limit: 9).isEmpty, "its change set has seen the row that the BLOB belongs to")
+    #expect(try a.store.conflicts.list(limit: 9).isEmpty, "its change set has seen the row that the BLOB belongs to")
     #expect(try a.photos() == b.photos() && a.digest() == b.digest())
   }
 
@@ -34,14 +34,14 @@ import Testing
     try b.learn(from: a)
     try b.run("DELETE FROM photo; INSERT INTO photo VALUES ('x', '2', x'05')")
     try b.flush()
-    #expect(try b.store.conflicts(limit: 9).map(\.column) == ["image"])
+    #expect(try b.store.conflicts.list(limit: 9).map(\.column) == ["image"])
     // With what it shows it keeps the BLOB.
     try a.pull(from: b)
     try a.run("UPDATE photo SET image = randomblob(60000)")
     try b.learn(from: a)
     try b.run("INSERT OR REPLACE INTO photo SELECT id, '3', image FROM photo")
     try b.flush()
-    #expect(try b.store.conflicts(limit: 9).count == 1)
+    #expect(try b.store.conflicts.list(limit: 9).count == 1)
   }
 
   @Test func theSameContentAndWhatThisDeviceWroteItselfAreNoConflicts() throws {
@@ -50,11 +50,11 @@ import Testing
     try b.learn(from: a)
     try b.run("UPDATE photo SET image = zeroblob(50000) WHERE id = 'x'")
     try b.flush()
-    #expect(try b.store.conflicts(limit: 9).isEmpty)
-    try a.store.evict(try a.asset("y"))
+    #expect(try b.store.conflicts.list(limit: 9).isEmpty)
+    try a.store.assets.evict(try a.asset("y"))
     try a.run("UPDATE photo SET image = x'01' WHERE id = 'y'")
     try a.flush()
-    #expect(try a.store.conflicts(limit: 9).isEmpty)
+    #expect(try a.store.conflicts.list(limit: 9).isEmpty)
   }
 
   enum First: CaseIterable { case giver, waiting, both }

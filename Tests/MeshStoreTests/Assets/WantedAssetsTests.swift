@@ -14,17 +14,17 @@ import Testing
       try a.run("DELETE FROM photo; INSERT INTO photo VALUES ('x', zeroblob(70000000)), ('y', zeroblob(300000))")
       try a.run("INSERT INTO photo SELECT 'z', image FROM photo WHERE id = 'x'")
       try b.learn(from: a)
-      let fetched = try b.store.fetchedAssets()
+      let fetched = try b.store.assets.fetched()
       #expect(fetched.map(\.asset.size) == [300_000, 70_000_000] && fetched.map(\.here) == [0, 0])
       #expect(fetched.first?.obstacle == nil)
       #expect(fetched.last?.obstacle?.contains("because the column is not the last one") == true)
-      let place = try #require(try b.store.assets(table: "photo", key: .text("x"), column: nil).first)
+      let place = try #require(try b.store.assets.places(table: "photo", key: .text("x"), column: nil).first)
       #expect(place.obstacle == fetched.last?.obstacle)
       try b.fetch(from: a)
-      #expect(try b.store.fetchedAssets().map(\.asset.size) == [70_000_000])
-      try b.store.setAssetPolicy(.onDemand, table: "photo")
+      #expect(try b.store.assets.fetched().map(\.asset.size) == [70_000_000])
+      try b.store.assets.setPolicy(.onDemand, table: "photo")
       #expect(
-        try b.store.fetchedAssets().isEmpty == (rest == ", title TEXT)"), "a row that is not in sight has it fetched")
+        try b.store.assets.fetched().isEmpty == (rest == ", title TEXT)"), "a row that is not in sight has it fetched")
     }
   }
 
@@ -32,28 +32,28 @@ import Testing
     let schema = "; CREATE TABLE film (id TEXT PRIMARY KEY NOT NULL, data BLOB)"
     func peer(_ seed: UInt8) throws -> Peer { try Peer(seed, schema: Peer.photos + schema, track: ["photo", "film"]) }
     let (a, b) = (try peer(1), try peer(2))
-    for table in ["photo", "film"] { try b.store.setAssetPolicy(.onDemand, table: table) }
+    for table in ["photo", "film"] { try b.store.assets.setPolicy(.onDemand, table: table) }
     try a.insertPhoto("x", 50_000)
     try a.insertPhoto("y", 60_000)
     try a.run("INSERT INTO film VALUES ('f', randomblob(70000))")
     try b.pull(from: a)
-    try b.store.requestAssets(table: "PHOTO")
-    #expect(try b.store.awaitedAssets(table: "photo", limit: 9).map(\.isFetched) == [true, true])
+    try b.store.assets.requestAll(table: "PHOTO")
+    #expect(try b.store.assets.awaited(table: "photo", limit: 9).map(\.isFetched) == [true, true])
     try b.fetch(from: a)
     #expect(try b.photos() == a.photos() && b.rows("SELECT data FROM film") == ["NULL"])
-    #expect(try b.store.awaitedAssets(table: "photo", limit: 9).isEmpty)
-    #expect(try b.store.awaitedAssets(limit: 9).map(\.isFetched) == [false])
+    #expect(try b.store.assets.awaited(table: "photo", limit: 9).isEmpty)
+    #expect(try b.store.assets.awaited(limit: 9).map(\.isFetched) == [false])
     try a.insertPhoto("z", 80_000)
     try b.pull(from: a)
-    #expect(try b.store.awaitedAssets(table: "photo", limit: 9).map(\.isFetched) == [false], "it follows the policy")
-    #expect(throws: StoreError.self) { try b.store.requestAssets(table: "foto") }
+    #expect(try b.store.assets.awaited(table: "photo", limit: 9).map(\.isFetched) == [false], "it follows the policy")
+    #expect(throws: StoreError.self) { try b.store.assets.requestAll(table: "foto") }
   }
 
   @Test func whyARecordHasNoAssetIsTold() throws {
     let a = try Peer.withPhotos(
       1, "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, image BLOB, title TEXT)")
     func lack(_ key: String, _ column: String? = nil) throws -> AssetLack {
-      try a.store.assetLack(table: "Photo", keys: [.text(Array(key.utf8))], column: column)
+      try a.store.assets.lack(table: "Photo", keys: [.text(Array(key.utf8))], column: column)
     }
     try a.run("INSERT INTO photo VALUES ('X', x'05', 't'), ('y', zeroblob(70000000), NULL), ('gone', x'07', NULL)")
     #expect(try lack("X") == .pending && lack("x", "image") == .pending && lack("z") == .unknownRecord)
@@ -65,28 +65,28 @@ import Testing
     #expect(try lack("z") == .unknownRecord && lack("gone") == .unknownRecord)
     guard case .tooLong(let message) = try lack("Y") else { throw Stuck() }
     #expect(message.contains("the column is not the last one"))
-    #expect(throws: StoreError.self) { try a.store.assetLack(table: "foto", keys: [], column: nil) }
+    #expect(throws: StoreError.self) { try a.store.assets.lack(table: "foto", keys: [], column: nil) }
   }
 
   @Test func whatIsFetchedIsCountedWithWhatIsHereOfIt() throws {
     let a = try Peer.withPhotos(1)
     let b = try Peer.withPhotos(2, "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT)")
     try a.insertPhoto("x", 300_000)
-    _ = try b.store.saveForeignSchema(a.store.schemaDescriptions(), device: a.author.device, isOwn: true)
+    _ = try b.store.schema.saveForeignSchema(a.store.schema.schemaDescriptions(), device: a.author.device, isOwn: true)
     try b.learn(from: a)
-    #expect(try b.store.fetchedAssets().first?.obstacle?.contains("mesh schema --apply") == true)
+    #expect(try b.store.assets.fetched().first?.obstacle?.contains("mesh schema --apply") == true)
     try b.run("ALTER TABLE photo ADD COLUMN image BLOB")
     try b.upkeep()
     try b.apply()
-    #expect(try b.store.fetchedAssets().map(\.here) == [0])
+    #expect(try b.store.assets.fetched().map(\.here) == [0])
     let asset = try b.asset()
-    let bytes = try #require(try a.store.chunk(0, of: asset, zone: Peer.zone))
-    _ = try b.store.stage(bytes, chunk: 0, of: asset)
-    #expect(try b.store.fetchedAssets() == [FetchedAsset(asset: Asset(id: asset, size: 300_000), here: Limits.chunk)])
+    let bytes = try #require(try a.store.assets.chunk(0, of: asset, zone: Peer.zone))
+    _ = try b.store.assets.stage(bytes, chunk: 0, of: asset)
+    #expect(try b.store.assets.fetched() == [FetchedAsset(asset: Asset(id: asset, size: 300_000), here: Limits.chunk)])
   }
 
   private func backlog(_ peer: Peer, absent: Set<AssetID> = []) throws -> AssetBacklog {
-    try peer.store.assetBacklog(Peer.zone, absent: absent)
+    try peer.store.assets.assetBacklog(Peer.zone, absent: absent)
   }
 
   @Test func eachDeviceHasItsTurnHoweverManyAnotherNames() throws {
@@ -95,15 +95,15 @@ import Testing
     try honest.insertPhoto("h", 900_000)
     try reader.learn(from: flood)
     try reader.learn(from: honest)
-    let wanted = try reader.store.wantedAssets(limit: 3, besides: [])
+    let wanted = try reader.store.assets.wantedAssets(limit: 3, besides: [])
     #expect(wanted.assets.map(\.asset.size) == [20_000, 900_000, 20_001])
     #expect(!wanted.isAll)
     // Who overwrites has written it.
     try flood.learn(from: honest)
     try flood.run("UPDATE photo SET image = randomblob(19999) WHERE id = 'h'")
     try reader.learn(from: flood)
-    #expect(try reader.store.wantedAssets(limit: 2).map(\.asset.size) == [19_999, 20_000])
-    let others = try reader.store.wantedAssets(limit: 9, besides: Set(wanted.assets.map(\.asset.id)))
+    #expect(try reader.store.assets.wantedAssets(limit: 2).map(\.asset.size) == [19_999, 20_000])
+    let others = try reader.store.assets.wantedAssets(limit: 9, besides: Set(wanted.assets.map(\.asset.id)))
     #expect(others.assets.map(\.asset.size) == [19_999, 20_002, 20_003, 20_004, 20_005])
     #expect(others.isAll)
   }
@@ -130,10 +130,10 @@ import Testing
     try a.run("INSERT INTO photo SELECT 'z', '1', image FROM photo WHERE id = 'y'")
     try b.learn(from: a)
     #expect(try backlog(b).coming == AssetBacklog.Amount(assets: 2, bytes: 3 * Limits.chunk + 20_000))
-    let wanted = try b.store.wantedAssets(limit: 9)
+    let wanted = try b.store.assets.wantedAssets(limit: 9)
     let long = try #require(wanted.last?.asset.id)
-    let bytes = try #require(try a.store.chunk(1, of: long, zone: Peer.zone))
-    _ = try b.store.stage(bytes, chunk: 1, of: long)
+    let bytes = try #require(try a.store.assets.chunk(1, of: long, zone: Peer.zone))
+    _ = try b.store.assets.stage(bytes, chunk: 1, of: long)
     #expect(try backlog(b).coming.bytes == 2 * Limits.chunk + 20_000)
     #expect(try backlog(b, absent: [long]).absent == AssetBacklog.Amount(assets: 1, bytes: 2 * Limits.chunk))
     #expect(try backlog(b, absent: [long]).coming.assets == 1)
@@ -152,7 +152,7 @@ import Testing
     #expect(try backlog(b) == AssetBacklog())
     #expect(try b.staging.assets().count == 1, "what was in memory is in the file now")
     try b.reopen()
-    _ = try b.store.wantedAssets(limit: 9)
+    _ = try b.store.assets.wantedAssets(limit: 9)
     #expect(try backlog(b) == AssetBacklog())
   }
 

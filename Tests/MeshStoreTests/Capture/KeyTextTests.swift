@@ -53,8 +53,8 @@ import Testing
       "INSERT INTO r VALUES (1.5), (2), (1e300); INSERT INTO u VALUES (1, 'number'), ('1', 'text'), (x'31', 'blob')")
     try peer.flush()
     func found(_ key: String, in table: String) throws -> [RecordExplanation] {
-      for key in try peer.store.keys(written: key, table: table) {
-        let found = try peer.store.explain(table: table, key: key) { _ in peer.reader }
+      for key in try peer.store.tables.keys(written: key, table: table) {
+        let found = try peer.store.history.explain(table: table, key: key) { _ in peer.reader }
         if !found.isEmpty { return found }
       }
       return []

@@ -12,7 +12,7 @@ import Testing
 
   private func guarded() throws -> (Peer, GuardConnection) {
     let peer = try Peer(1, schema: Self.schema)
-    try peer.store.startGuard(clock: clock)
+    try peer.store.file.startGuard(clock: clock)
     return (peer, try GuardConnection(path: peer.path, vfs: nil))
   }
 
@@ -37,25 +37,25 @@ import Testing
 
   @Test func withItNobodyDoes() throws {
     let (peer, other) = try guarded()
-    #expect(peer.store.walStatus().isGuarded)
+    #expect(peer.store.file.walStatus().isGuarded)
     let before = try salt(other)
     for _ in 0..<10 {
       try writeAndCheckpoint(other)
-      try peer.store.startGuard(clock: clock).look()
+      try peer.store.file.startGuard(clock: clock).look()
     }
     #expect(try salt(other) == before)
     #expect(try !other.checkpoint(SQLITE_CHECKPOINT_RESTART))
     #expect(try !other.checkpoint(SQLITE_CHECKPOINT_TRUNCATE))
     #expect(try salt(other) == before)
-    #expect(peer.store.walStatus().resets == 0 && peer.store.walStatus().foreignResets == 0)
+    #expect(peer.store.file.walStatus().resets == 0 && peer.store.file.walStatus().foreignResets == 0)
   }
 
   @Test func anEmptyLogGetsAFrameToReadFrom() throws {
     let peer = try Peer(1, schema: Self.schema)
     let other = try GuardConnection(path: peer.path, vfs: nil)
     _ = try other.checkpoint(SQLITE_CHECKPOINT_TRUNCATE)
-    try peer.store.startGuard(clock: clock)
-    #expect(peer.store.walStatus().isGuarded)
+    try peer.store.file.startGuard(clock: clock)
+    #expect(peer.store.file.walStatus().isGuarded)
     #expect(try #require(try other.index()).frames > 0)
     let before = try salt(other)
     try writeAndCheckpoint(other)
@@ -68,8 +68,8 @@ import Testing
     try other.run("INSERT INTO item (title) VALUES (randomblob(300000))")
     _ = try other.checkpoint(SQLITE_CHECKPOINT_PASSIVE)
     #expect(try #require(try other.index()).isCopied)
-    try peer.store.startGuard(clock: clock)
-    let status = peer.store.walStatus()
+    try peer.store.file.startGuard(clock: clock)
+    let status = peer.store.file.walStatus()
     #expect(status.isGuarded && status.resets == 1)
     #expect(status.bytes < 100_000)
   }
@@ -78,32 +78,32 @@ import Testing
     let (peer, other) = try guarded()
     for _ in 0..<40 {
       try other.run("INSERT INTO item (title) VALUES (randomblob(1000000))")
-      try peer.store.startGuard(clock: clock).look()
-      #expect(peer.store.walStatus().bytes < WALKeeper.bound + 4 << 20)
-      #expect(peer.store.walStatus().isGuarded)
+      try peer.store.file.startGuard(clock: clock).look()
+      #expect(peer.store.file.walStatus().bytes < WALKeeper.bound + 4 << 20)
+      #expect(peer.store.file.walStatus().isGuarded)
     }
-    #expect(peer.store.walStatus().resets == 2)
-    #expect(peer.store.walStatus().foreignResets == 0)
+    #expect(peer.store.file.walStatus().resets == 2)
+    #expect(peer.store.file.walStatus().foreignResets == 0)
   }
 
   @Test func theStoresOwnCommitsKeepTheBoundWithoutALook() throws {
     let (peer, other) = try guarded()
     for _ in 0..<40 {
-      try peer.store.write { try $0.sql.run("INSERT INTO item (title) VALUES (randomblob(1000000))") }
-      #expect(peer.store.walStatus().bytes < WALKeeper.bound + 4 << 20)
+      try peer.store.access.write { try $0.sql.run("INSERT INTO item (title) VALUES (randomblob(1000000))") }
+      #expect(peer.store.file.walStatus().bytes < WALKeeper.bound + 4 << 20)
     }
     #expect(try other.integer("SELECT count(*) FROM item") == 40)
   }
 
   @Test func whereSomebodyLooksTheStoreLeavesALongLogToTheNextLook() throws {
     let (peer, other) = try guarded()
-    let walGuard = try peer.store.startGuard(clock: clock)
+    let walGuard = try peer.store.file.startGuard(clock: clock)
     walGuard.willBeLookedAfter()
     try other.run("INSERT INTO item (title) VALUES (zeroblob(\(WALKeeper.alarm + 1 << 20)))")
-    try peer.store.write { try $0.sql.run("INSERT INTO item (title) VALUES (1)") }
-    #expect(peer.store.walStatus().bytes > WALKeeper.alarm)
+    try peer.store.access.write { try $0.sql.run("INSERT INTO item (title) VALUES (1)") }
+    #expect(peer.store.file.walStatus().bytes > WALKeeper.alarm)
     try walGuard.look()
-    #expect(peer.store.walStatus().bytes < WALKeeper.bound)
+    #expect(peer.store.file.walStatus().bytes < WALKeeper.bound)
   }
 
   @Test func aReaderOfAnOldSnapshotHoldsTheLogUpAndNothingElse() throws {
@@ -114,15 +114,15 @@ import Testing
     for _ in 0..<30 {
       try other.run("INSERT INTO item (title) VALUES (randomblob(1000000))")
       clock.now += 20_000
-      try peer.store.startGuard(clock: clock).look()
+      try peer.store.file.startGuard(clock: clock).look()
     }
-    var status = peer.store.walStatus()
+    var status = peer.store.file.walStatus()
     #expect(status.bytes > 30_000_000, "frames that somebody may read are not copied")
     #expect(status.heldUpSince != nil && status.resets == 0 && status.isGuarded)
     reader.endReading()
     clock.now += 20_000
-    try peer.store.startGuard(clock: clock).look()
-    status = peer.store.walStatus()
+    try peer.store.file.startGuard(clock: clock).look()
+    status = peer.store.file.walStatus()
     #expect(status.heldUpSince == nil && status.resets == 1 && status.isGuarded)
     #expect(status.bytes < 100_000)
   }
@@ -132,26 +132,26 @@ import Testing
     let reader = try GuardConnection(path: peer.path, vfs: nil)
     try other.run("INSERT INTO item (title) VALUES (randomblob(20000000))")
     try reader.beginReading()
-    try peer.store.startGuard(clock: clock).look()
-    #expect(peer.store.walStatus().heldUpSince == clock.now)
+    try peer.store.file.startGuard(clock: clock).look()
+    #expect(peer.store.file.walStatus().heldUpSince == clock.now)
     reader.endReading()
-    try peer.store.startGuard(clock: clock).look()
-    #expect(peer.store.walStatus().resets == 0, "it is not time yet")
+    try peer.store.file.startGuard(clock: clock).look()
+    #expect(peer.store.file.walStatus().resets == 0, "it is not time yet")
     clock.now -= 3_600_000
-    try peer.store.startGuard(clock: clock).look()
-    #expect(peer.store.walStatus().resets == 1, "a clock that was set back ends no guarding")
+    try peer.store.file.startGuard(clock: clock).look()
+    #expect(peer.store.file.walStatus().resets == 1, "a clock that was set back ends no guarding")
   }
 
   @Test func whileSomebodyHasTheWriteLockTheGuardGoesOnLater() throws {
     let (peer, other) = try guarded()
     try other.run("INSERT INTO item (title) VALUES (randomblob(20000000))")
     try other.run("BEGIN IMMEDIATE")
-    try peer.store.startGuard(clock: clock).look()
-    #expect(peer.store.walStatus().resets == 0 && peer.store.walStatus().isGuarded)
+    try peer.store.file.startGuard(clock: clock).look()
+    #expect(peer.store.file.walStatus().resets == 0 && peer.store.file.walStatus().isGuarded)
     try other.run("COMMIT")
     clock.now += 1_000
-    try peer.store.startGuard(clock: clock).look()
-    #expect(peer.store.walStatus().resets == 1 && peer.store.walStatus().isGuarded)
+    try peer.store.file.startGuard(clock: clock).look()
+    #expect(peer.store.file.walStatus().resets == 1 && peer.store.file.walStatus().isGuarded)
   }
 
   /// A busy handler that lets the guard look, as its node does meanwhile.
@@ -165,7 +165,7 @@ import Testing
   func aCheckpointThatWaitsForTheGuardIsLetThrough(mode: Int32) throws {
     let (peer, other) = try guarded()
     try other.run("INSERT INTO item (title) VALUES (1)")
-    let waiter = Waiter { try peer.store.startGuard(clock: clock).look() }
+    let waiter = Waiter { try peer.store.file.startGuard(clock: clock).look() }
     sqlite3_busy_handler(
       other.handle,
       { context, _ in
@@ -176,8 +176,8 @@ import Testing
       }, Unmanaged.passUnretained(waiter).toOpaque())
     #expect(try other.checkpoint(mode))
     #expect(waiter.looks > 0)
-    try peer.store.startGuard(clock: clock).look()
-    #expect(peer.store.walStatus().isGuarded)
+    try peer.store.file.startGuard(clock: clock).look()
+    #expect(peer.store.file.walStatus().isGuarded)
     let before = try salt(other)
     try writeAndCheckpoint(other)
     #expect(try salt(other) == before)

@@ -72,7 +72,7 @@ import Testing
 
   @Test func withTheGuardTheyAreNot() throws {
     let peer = try peer()
-    try peer.store.startGuard(clock: FixedClock())
+    try peer.store.file.startGuard(clock: FixedClock())
     #expect(try commitsThatSurvive(peer) == 2)
   }
 

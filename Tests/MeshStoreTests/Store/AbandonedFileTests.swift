@@ -20,10 +20,10 @@ import Testing
     }
     try program.close()
     let store = try Store(path: path, cryptography: try Sodium())
-    try store.track(tables: ["t"], now: 1_800_000_000_000)
+    try store.tables.track(tables: ["t"], now: 1_800_000_000_000)
     let zone = Member.zone(1)
-    try store.setStandings([ZoneStanding(zone: zone, role: .privateZone)])
-    _ = try store.backUp(to: copy)
+    try store.zones.setStandings([ZoneStanding(zone: zone, role: .privateZone)])
+    _ = try store.file.backUp(to: copy)
     // Another order of pages, in which a page of the old log belongs to another table.
     let target = try DatabaseQueue(path: copy)
     try target.vacuum()
@@ -31,11 +31,11 @@ import Testing
     let before = try Data(contentsOf: URL(filePath: copy))
 
     let device = DeviceID([UInt8](repeating: 7, count: 32)).unsafe
-    try store.saveAcknowledgement([1, 2, 3], device: device, time: HybridTime(1), zone: zone)
+    try store.control.saveAcknowledgement([1, 2, 3], device: device, time: HybridTime(1), zone: zone)
     #expect(rename(copy, path) == 0)
-    guard case .replaced = store.whereabouts else { throw Stuck() }
-    #expect(try store.abandon() == [])
-    #expect(throws: (any Error).self) { try store.setStandings([]) }
+    guard case .replaced = store.file.whereabouts else { throw Stuck() }
+    #expect(try store.file.abandon() == [])
+    #expect(throws: (any Error).self) { try store.zones.setStandings([]) }
     try store.close()
     let log = try? Data(contentsOf: URL(filePath: path + "-wal"))
     #expect(log?.isEmpty ?? true)

@@ -7,7 +7,7 @@ import Testing
 /// A table that is made from another device's description computes and refuses what the original does.
 @Suite struct AdoptedRulesTests {
   private func tell(_ a: Peer, _ b: Peer) throws {
-    _ = try b.store.saveForeignSchema(a.store.schemaDescriptions(), device: a.author.device, isOwn: true)
+    _ = try b.store.schema.saveForeignSchema(a.store.schema.schemaDescriptions(), device: a.author.device, isOwn: true)
   }
 
   /// What came of a statement: the rows, or SQLite's refusal.
@@ -58,8 +58,8 @@ import Testing
   func behavesAlike(schema: String, statements: [String]) throws {
     let (a, b) = (try Peer(1, schema: schema, track: ["t"]), try Peer(2))
     try tell(a, b)
-    #expect(try b.store.adopt(b.store.foreignSchemas(), now: b.now) == Store.Adoption())
-    #expect(try b.store.leftOut().isEmpty)
+    #expect(try b.store.schema.adopt(b.store.schema.foreign(), now: b.now) == StoreSchema.Adoption())
+    #expect(try b.store.schema.leftOut().isEmpty)
     var seen: Set<String> = []
     for statement in statements {
       let (there, here) = (outcome(a, statement), outcome(b, statement))
@@ -71,8 +71,8 @@ import Testing
     #expect(try a.rows(shape) == b.rows(shape))
     // Neither looks different to the other, nor would its description make another table.
     try tell(b, a)
-    #expect(try b.store.schemaDifferences().isEmpty && a.store.schemaDifferences().isEmpty)
-    #expect(try b.store.schemaDescriptions() == a.store.schemaDescriptions())
+    #expect(try b.store.schema.differences().isEmpty && a.store.schema.differences().isEmpty)
+    #expect(try b.store.schema.schemaDescriptions() == a.store.schema.schemaDescriptions())
   }
 
   @Test("many columns are added in several transactions, and what reads two of them comes with the later")
@@ -82,9 +82,9 @@ import Testing
     try a.run("CREATE INDEX early ON t (c5, c6); CREATE INDEX across ON t (c20, c550)")
     let b = try Peer(2, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)", track: ["t"])
     try tell(a, b)
-    var adoptions: [Store.Adoption] = []
+    var adoptions: [StoreSchema.Adoption] = []
     repeat {
-      adoptions.append(try b.store.adopt(b.store.foreignSchemas(), now: b.now))
+      adoptions.append(try b.store.schema.adopt(b.store.schema.foreign(), now: b.now))
       // A program, or the next start, finds the columns that came captured.
       try b.run("INSERT INTO t (id, c\(adoptions.count)) VALUES ('early\(adoptions.count)', 1)")
       try b.flush()
@@ -111,7 +111,7 @@ import Testing
   func computedDefault() throws {
     let (a, b) = (try Peer(1, schema: Self.tables[0].0, track: ["t"]), try Peer(2))
     try tell(a, b)
-    try b.store.adopt(b.store.foreignSchemas(), now: b.now)
+    try b.store.schema.adopt(b.store.schema.foreign(), now: b.now)
     try b.run("INSERT INTO t (id) VALUES ('k')")
     try b.flush()
     try a.pull(from: b)
@@ -123,14 +123,14 @@ import Testing
   func trust() throws {
     let (a, b) = (try Peer(1, schema: Self.tables[2].0, track: ["t"]), try Peer(2))
     try tell(a, b)
-    let table = try #require(try b.store.foreignSchemas(trusts: { _ in false }).first)
+    let table = try #require(try b.store.schema.foreign(trusts: { _ in false }).first)
     #expect(table.rules == nil && table.columns.map(\.name) == ["id", "a", "b", "c"])
-    #expect(try b.store.missingSchema(trusts: { _ in false }).first?.statements.first?.contains("CHECK") == false)
-    #expect(try b.store.missingSchema().first?.statements.first?.contains("CHECK") == true)
-    try b.store.adopt([table], now: b.now)
+    #expect(try b.store.schema.missing(trusts: { _ in false }).first?.statements.first?.contains("CHECK") == false)
+    #expect(try b.store.schema.missing().first?.statements.first?.contains("CHECK") == true)
+    try b.store.schema.adopt([table], now: b.now)
     #expect(outcome(b, "INSERT INTO t VALUES ('l', 3, 2, 'x')") == "done")
-    #expect(try b.store.schemaDifferences(trusts: { _ in false }).isEmpty)
-    #expect(try b.store.schemaDifferences().map(\.there).contains { $0.hasPrefix("CONSTRAINT \"ordered\" CHECK") })
+    #expect(try b.store.schema.differences(trusts: { _ in false }).isEmpty)
+    #expect(try b.store.schema.differences().map(\.there).contains { $0.hasPrefix("CONSTRAINT \"ordered\" CHECK") })
   }
 
   @Test("rules that several devices describe differently are named before and after a table is adopted")
@@ -146,8 +146,8 @@ import Testing
       for other in [c, d] { try tell(peer, other) }
     }
     for peer in [c, d] {
-      let before = try peer.store.schemaDifferences()
-      let wanted = try #require(try peer.store.foreignSchemas().first)
+      let before = try peer.store.schema.differences()
+      let wanted = try #require(try peer.store.schema.foreign().first)
       let isFirst = wanted.columns[1].defaultValue == .integer(1)
       let other = isFirst ? b : a
       #expect(before.map(\.device) == Array(repeating: other.author.device, count: 3))
@@ -155,9 +155,9 @@ import Testing
       #expect(before.first?.there.contains(isFirst ? "DEFAULT 2" : "DEFAULT 1") == true)
       #expect(before.last?.there.contains(isFirst ? "9" : "5") == true)
     }
-    try c.store.adopt(c.store.foreignSchemas(), now: c.now)
-    #expect(try c.store.schemaDifferences().count == 3)
-    #expect(try a.store.schemaDifferences().isEmpty, "nobody told it anything")
+    try c.store.schema.adopt(c.store.schema.foreign(), now: c.now)
+    #expect(try c.store.schema.differences().count == 3)
+    #expect(try a.store.schema.differences().isEmpty, "nobody told it anything")
   }
 
   @Test("parts that the grammar doesn't have are named, each time, until this file has them")
@@ -179,11 +179,11 @@ import Testing
       "generated column t.g: it stays on the machine that has it",
       "trigger touch on t: it stays on the machine that has it",
     ]
-    #expect(try b.store.leftOut() == lines)
-    try b.store.adopt(b.store.foreignSchemas(), now: b.now)
-    #expect(try b.store.leftOut() == lines && b.store.missingSchema().isEmpty)
+    #expect(try b.store.schema.leftOut() == lines)
+    try b.store.schema.adopt(b.store.schema.foreign(), now: b.now)
+    #expect(try b.store.schema.leftOut() == lines && b.store.schema.missing().isEmpty)
     try b.run("CREATE TRIGGER touch AFTER INSERT ON t BEGIN SELECT 1; END")
-    #expect(try b.store.leftOut() == Array(lines.dropLast()))
+    #expect(try b.store.schema.leftOut() == Array(lines.dropLast()))
   }
 
   @Test("a UNIQUE that the rules of mesh refuse stays at home")
@@ -192,8 +192,8 @@ import Testing
     let b = try Peer(2)
     try a.run("CREATE UNIQUE INDEX one_n ON t (n)")
     try tell(a, b)
-    try b.store.adopt(b.store.foreignSchemas(), now: b.now)
-    #expect(try b.store.leftOut() == ["UNIQUE one_n on t: two machines could write equal values"])
+    try b.store.schema.adopt(b.store.schema.foreign(), now: b.now)
+    #expect(try b.store.schema.leftOut() == ["UNIQUE one_n on t: two machines could write equal values"])
     #expect(try b.rows("SELECT count(*) FROM sqlite_schema WHERE name = 'one_n'") == ["0"])
   }
 
@@ -212,8 +212,8 @@ import Testing
     try full.run("INSERT INTO t VALUES ('k')")
     try tell(a, full)
     #expect(
-      try full.store.missingSchema().first?.leftOut == ["DEFAULT of t.at: SQLite doesn't add it to a table with rows"])
-    let lines = try full.store.adopt(full.store.foreignSchemas(), now: full.now).leftOut
+      try full.store.schema.missing().first?.leftOut == ["DEFAULT of t.at: SQLite doesn't add it to a table with rows"])
+    let lines = try full.store.schema.adopt(full.store.schema.foreign(), now: full.now).leftOut
     #expect(lines.count == 4 && lines[0] == "DEFAULT of t.at: SQLite doesn't add it to a table with rows")
     #expect(lines[1].hasPrefix("CHECK ordered on t: SQLite refused it"))
     #expect(lines[2].hasPrefix("CHECK on t: SQLite refused it"))
@@ -221,14 +221,14 @@ import Testing
     #expect(outcome(full, "UPDATE t SET n = 0") == "\(ResultCode.SQLITE_CONSTRAINT_CHECK)")
     #expect(try full.rows("SELECT count(*) FROM sqlite_schema WHERE name = 'by_n'") == ["1"])
     // Whatever it lacks is a difference from then on.
-    let there = try full.store.schemaDifferences().map(\.there)
+    let there = try full.store.schema.differences().map(\.there)
     #expect(
       there.contains { $0.contains("DEFAULT (CURRENT_TIMESTAMP)") } && there.contains { $0.contains("\"ordered\"") })
 
     let empty = try Peer(3, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)", track: ["t"])
     try tell(a, empty)
-    #expect(try empty.store.adopt(empty.store.foreignSchemas(), now: empty.now) == Store.Adoption())
-    #expect(try empty.store.schemaDifferences().isEmpty)
+    #expect(try empty.store.schema.adopt(empty.store.schema.foreign(), now: empty.now) == StoreSchema.Adoption())
+    #expect(try empty.store.schema.differences().isEmpty)
   }
 
   @Test("a file of the format before keeps the descriptions, and learns the rules when they are told again")
@@ -237,10 +237,10 @@ import Testing
     try tell(a, b)
     try b.run("ALTER TABLE mesh_foreign_schema DROP COLUMN rules; UPDATE mesh_state SET format = 12")
     try b.reopen()
-    #expect(try b.store.foreignSchemas().map(\.rules) == [nil])
-    #expect(try b.store.missingSchema().map(\.columns) == [["id", "a", "b", "c"]])
+    #expect(try b.store.schema.foreign().map(\.rules) == [nil])
+    #expect(try b.store.schema.missing().map(\.columns) == [["id", "a", "b", "c"]])
     try tell(a, b)
-    #expect(try b.store.foreignSchemas().first?.rules?.checks.count == 4)
+    #expect(try b.store.schema.foreign().first?.rules?.checks.count == 4)
   }
 
   @Test("a CHECK, an index or a default that only one of two devices has is a difference, and spelling is none")
@@ -261,8 +261,8 @@ import Testing
       try tell(a, peer)
       try tell(peer, a)
     }
-    #expect(try same.store.schemaDifferences().isEmpty)
-    let found = try other.store.schemaDifferences().map { [$0.here, $0.there] }
+    #expect(try same.store.schema.differences().isEmpty)
+    let found = try other.store.schema.differences().map { [$0.here, $0.there] }
     #expect(
       found == [
         [#""n" INT DEFAULT ((1 + 1))"#, #""n" INT"#],
@@ -270,9 +270,9 @@ import Testing
         ["", #"CREATE INDEX "I" ON "t" ("n" DESC)"#],
       ])
     // A device that doesn't say what it computes is no other for it.
-    var silent = try a.store.schemaDescriptions()
+    var silent = try a.store.schema.schemaDescriptions()
     silent[0].rules = nil
-    _ = try other.store.saveForeignSchema(silent, device: a.author.device, isOwn: true)
-    #expect(try other.store.schemaDifferences().isEmpty)
+    _ = try other.store.schema.saveForeignSchema(silent, device: a.author.device, isOwn: true)
+    #expect(try other.store.schema.differences().isEmpty)
   }
 }

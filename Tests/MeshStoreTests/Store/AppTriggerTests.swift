@@ -47,8 +47,8 @@ import Testing
     try a.run("UPDATE item SET title = title || '!'")
     try b.pull(from: a)
     try check(a, b)
-    #expect(try b.store.intrudingTriggers() == ["stamp": "item"])
-    #expect(try a.store.intrudingTriggers().isEmpty)
+    #expect(try b.store.figures.intrudingTriggers() == ["stamp": "item"])
+    #expect(try a.store.figures.intrudingTriggers().isEmpty)
     // On its own machine the trigger is the app's.
     try b.run("UPDATE item SET title = 'by b' WHERE id = 2")
     try a.pull(from: b)
@@ -70,7 +70,7 @@ import Testing
     try b.pull(from: a)
     #expect(try b.rows("SELECT items FROM list ORDER BY id") == ["0", "1"])
     try check(a, b)
-    #expect(try b.store.intrudingTriggers()["more"] == "list")
+    #expect(try b.store.figures.intrudingTriggers()["more"] == "list")
   }
 
   @Test func rowsThatATriggerInsertsOrDeletesAreTakenBackThroughAChainOfThem() throws {
@@ -101,7 +101,7 @@ import Testing
     try check(a, b)
     #expect(try b.rows("SELECT item FROM audit") == ["1"])
     #expect(try b.rows("SELECT rowid FROM words WHERE words MATCH 'tea'") == ["1"])
-    #expect(try b.store.intrudingTriggers().isEmpty)
+    #expect(try b.store.figures.intrudingTriggers().isEmpty)
   }
 
   @Test func aTriggerThatOnlyRefusesIsNotNamedForWhatAnotherWrote() throws {
@@ -114,7 +114,7 @@ import Testing
     try a.run("INSERT INTO list VALUES ('l', 0, 2); INSERT INTO item (id, list, title) VALUES (1, 'l', 'one')")
     try b.pull(from: a)
     try check(a, b)
-    #expect(try b.store.intrudingTriggers() == ["more": "list"])
+    #expect(try b.store.figures.intrudingTriggers() == ["more": "list"])
   }
 
   @Test func aTriggerWithTheGuardIsNotRunAndNotNamed() throws {
@@ -127,7 +127,7 @@ import Testing
     try b.pull(from: a)
     try check(a, b)
     #expect(try b.rows("SELECT items FROM list") == ["1"])
-    #expect(try b.store.intrudingTriggers().isEmpty)
+    #expect(try b.store.figures.intrudingTriggers().isEmpty)
   }
 
   @Test func aFullTextIndexKeptByTriggersFindsTheSameOnBothSides() throws {
@@ -163,7 +163,7 @@ import Testing
     try b.run("UPDATE note SET text = 'edited again' WHERE id = 'n'")
     try synchronize([a, b])
     #expect(try found("edited") == [[], []] && found("other") == [[], []])
-    #expect(try a.store.intrudingTriggers().isEmpty && b.store.intrudingTriggers().isEmpty)
+    #expect(try a.store.figures.intrudingTriggers().isEmpty && b.store.figures.intrudingTriggers().isEmpty)
     for peer in [a, b] { try peer.run("INSERT INTO search (search, rank) VALUES ('integrity-check', 1)") }
   }
 }

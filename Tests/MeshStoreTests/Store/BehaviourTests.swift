@@ -29,7 +29,7 @@ import Testing
       #expect(rows.0 == rows.1, sourceLocation: location)
     }
     #expect(try a.digest() == b.digest(), sourceLocation: location)
-    #expect(try a.store.heldCounts().isEmpty && b.store.heldCounts().isEmpty, sourceLocation: location)
+    #expect(try a.store.figures.heldCounts().isEmpty && b.store.figures.heldCounts().isEmpty, sourceLocation: location)
   }
 
   // MARK: Order
@@ -39,8 +39,8 @@ import Testing
     try a.run("INSERT INTO lists VALUES ('l', 'one')")
     try b.pull(from: a)
     try b.run("UPDATE lists SET title = 'edited here'")
-    let again = try a.store.changeSets(Peer.zone, beyond: VersionVector(), after: 0, maximumBytes: 1 << 20)
-    let outcomes = try b.store.store(
+    let again = try a.store.log.changeSets(Peer.zone, beyond: VersionVector(), after: 0, maximumBytes: 1 << 20)
+    let outcomes = try b.store.log.store(
       again.changeSets.map { try ChangeSet($0, with: b.cryptography) }, zone: Peer.zone, now: b.now)
     #expect(outcomes == [.duplicate])
     try b.apply()
@@ -60,7 +60,7 @@ import Testing
         """)
       try b.pull(from: loose)
     }
-    #expect(try b.store.status().held == [.missingParent: 500])
+    #expect(try b.store.figures.status().held == [.missingParent: 500])
     // Whoever starts anew meanwhile has forgotten nothing.
     try b.reopen()
     try a.run("INSERT INTO lists VALUES ('late', 'here')")
@@ -75,7 +75,7 @@ import Testing
   @Test func aWriteThatItsForeignKeyRefusesLeavesNoTrace() throws {
     let (a, _) = try peers()
     #expect(throws: (any Error).self) { try a.run("INSERT INTO reminders (id, list) VALUES ('r', 'nowhere')") }
-    #expect(try a.store.pendingCount() == 0 && a.flush() == 0)
+    #expect(try a.store.localWrites.pendingCount() == 0 && a.flush() == 0)
   }
 
   @Test func parentsAndChildrenThatAreDeletedTogetherAreGoneInAnyOrder() throws {
@@ -199,11 +199,11 @@ import Testing
     let loose = try Peer(3, schema: Self.schema, track: Self.tables)
     try loose.run("INSERT INTO taggings VALUES ('g', 'r', 'red')")
     try b.pull(from: loose)
-    let waiting = try #require(try b.store.heldRecords(limit: 9).first)
+    let waiting = try #require(try b.store.held.list(limit: 9).first)
     #expect(Set(waiting.waitsFor.map(\.table)) == ["reminders", "tags"])
     try a.run("INSERT INTO tags VALUES ('Red')")
     try b.pull(from: a)
-    #expect(try b.store.heldRecords(limit: 9).first?.waitsFor.map(\.table) == ["reminders"])
+    #expect(try b.store.held.list(limit: 9).first?.waitsFor.map(\.table) == ["reminders"])
     try a.run("INSERT INTO lists VALUES ('l', ''); INSERT INTO reminders (id, list) VALUES ('r', 'l')")
     try b.pull(from: a)
     #expect(try b.rows("SELECT id FROM taggings") == ["\"g\""])
@@ -219,7 +219,7 @@ import Testing
     try synchronize([a, b])
     #expect(try a.rows("SELECT count(*) FROM tags") == ["1"] && a.rows("SELECT count(*) FROM lists") == ["1"])
     try expectEqual(a, b)
-    #expect(try a.store.conflicts(limit: 9).count == b.store.conflicts(limit: 9).count)
+    #expect(try a.store.conflicts.list(limit: 9).count == b.store.conflicts.list(limit: 9).count)
   }
 
   @Test(arguments: [
@@ -252,7 +252,7 @@ import Testing
     let rows = "SELECT quote(id), typeof(id), v FROM t ORDER BY quote(id)"
     #expect(try a.rows(rows) == b.rows(rows) && a.digest() == b.digest())
     #expect(try a.rows("SELECT count(*) FROM t WHERE v = 'edited'") == a.rows("SELECT count(*) FROM t"))
-    #expect(try a.store.status().held.isEmpty)
+    #expect(try a.store.figures.status().held.isEmpty)
   }
 
   @Test func namesWithColonsSpacesAndQuotesTravel() throws {
@@ -296,7 +296,7 @@ import Testing
     try b.receive(from: a)
     try a.flush()
     try b.pull(from: a)
-    #expect(try b.rows("SELECT title FROM lists") == ["\"second\""] && b.store.conflicts(limit: 9).isEmpty)
+    #expect(try b.rows("SELECT title FROM lists") == ["\"second\""] && b.store.conflicts.list(limit: 9).isEmpty)
     try expectEqual(a, b)
   }
 

@@ -18,7 +18,7 @@ import Testing
   }
 
   private func lost(_ peer: Peer) throws -> Set<String> {
-    Set(try peer.store.conflicts(limit: 9).map { "\($0.column ?? "") \(text($0.loserValue))" })
+    Set(try peer.store.conflicts.list(limit: 9).map { "\($0.column ?? "") \(text($0.loserValue))" })
   }
 
   private func text(_ value: Value) -> String {
@@ -32,7 +32,7 @@ import Testing
     let row = reason == "check" ? "'i', NULL, 'theirs', 'no'" : "'i', 'nowhere', 'theirs', 'x'"
     try b.run("INSERT INTO item VALUES (\(row))")
     try a.pull(from: b)
-    #expect(try a.store.heldRecords(limit: 9).count == 1)
+    #expect(try a.store.held.list(limit: 9).count == 1)
     try a.run("INSERT INTO item VALUES ('i', NULL, 'mine', 'y')")
     if isDeleted { try a.run("DELETE FROM item") }
     try a.flush()
@@ -43,8 +43,8 @@ import Testing
     #expect(try a.digest() == b.digest())
     // What the check refuses comes back with no row.
     if reason == "check", isDeleted { return }
-    let conflict = try #require(try a.store.conflicts(limit: 9).first { $0.column == "a" })
-    _ = try a.store.restore(.conflict(conflict.id)) { _ in a.reader }
+    let conflict = try #require(try a.store.conflicts.list(limit: 9).first { $0.column == "a" })
+    _ = try a.store.history.restore(.conflict(conflict.id)) { _ in a.reader }
     #expect(try a.rows("SELECT a FROM item") == ["\"theirs\""])
   }
 
@@ -74,7 +74,7 @@ import Testing
     try a.pull(from: b)
     try synchronize([a, b])
     #expect(try a.rows("SELECT id, v FROM note") == ["\"1\"|\"b2\"", "\"2\"|\"b2\"", "\"3\"|\"b2\""])
-    let listed = try a.store.conflicts(limit: 9).map { "\(text($0.key)) \(text($0.loserValue))" }.sorted()
+    let listed = try a.store.conflicts.list(limit: 9).map { "\(text($0.key)) \(text($0.loserValue))" }.sorted()
     #expect(listed == ["1 a", "3 a"])
     try b.run("ALTER TABLE note RENAME COLUMN u TO v")
     try synchronize([a, b])

@@ -55,7 +55,7 @@ import Testing
     var flushed = 0
     while flushed < 5, ContinuousClock.now < deadline, failure.withLock({ $0 == nil }) {
       let before = writer.commits.load(ordering: .relaxed)
-      if (try? peer.store.flush(peer.writer, now: peer.now))?.head != nil { flushed += 1 }
+      if (try? peer.store.localWrites.flush(peer.writer, now: peer.now))?.head != nil { flushed += 1 }
       while writer.commits.load(ordering: .relaxed) == before, ContinuousClock.now < deadline,
         failure.withLock({ $0 == nil })
       {

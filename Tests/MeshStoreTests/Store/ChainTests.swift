@@ -10,7 +10,7 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
   private func peer(_ seed: UInt8 = 1) throws -> Peer { try Peer(seed, schema: table, track: ["t"]) }
 
   private func take(_ changeSets: [ChangeSet], _ peer: Peer) throws -> [StoreOutcome] {
-    try peer.store.store(changeSets, zone: Peer.zone, now: peer.now)
+    try peer.store.log.store(changeSets, zone: Peer.zone, now: peer.now)
   }
 
   private func chain(_ forger: inout Forger, _ count: Int, _ peer: Peer) throws -> [ChangeSet] {
@@ -28,7 +28,7 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
     let first = try forger.make(.changes([]), time: time)
     let second = try forger.make(.changes([]), time: HybridTime(time.value &+ UInt64(bitPattern: step)))
     #expect(try take([first, second], peer) == [.stored, outcome])
-    #expect(try peer.store.storedVector(Peer.zone)[forger.author] == (outcome == .stored ? 2 : 1))
+    #expect(try peer.store.log.storedVector(Peer.zone)[forger.author] == (outcome == .stored ? 2 : 1))
   }
 
   @Test func `a change set names the one before it`() throws {
@@ -39,7 +39,7 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
     let other = ChangeSetID([UInt8](repeating: 4, count: 32)).unsafe
     let second = try forger.make(.changes([]), time: time.next, previous: other)
     #expect(try take([first, second], peer) == [.stored, .brokenChain])
-    #expect(try peer.store.storedVector(Peer.zone)[forger.author] == 1)
+    #expect(try peer.store.log.storedVector(Peer.zone)[forger.author] == 1)
   }
 
   @Test(arguments: [(0, .partOutOfOrder), (1, .stored), (2, .partOutOfOrder)] as [(UInt64, StoreOutcome)])
@@ -58,7 +58,7 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
     let chain = try chain(&forger, 3, peer)
     #expect(try take(chain, peer) == [.stored, .stored, .stored])
     try peer.apply()
-    try peer.store.cut([forger.author: 2], zone: Peer.zone, peer.reader, now: peer.now)
+    try peer.store.merges.cut([forger.author: 2], zone: Peer.zone, peer.reader, now: peer.now)
     #expect(try peer.rows("SELECT id FROM t") == ["1", "2"])
     #expect(try take(chain, peer) == [.duplicate, .duplicate, .stored])
     try peer.apply()
@@ -73,9 +73,9 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
     try peer.apply()
     try peer.run("UPDATE mesh_head SET cut = 2")
     try peer.reopen()
-    try peer.store.cut([:], zone: Peer.zone, peer.reader, now: peer.now)
+    try peer.store.merges.cut([:], zone: Peer.zone, peer.reader, now: peer.now)
     #expect(try peer.rows("SELECT id FROM t") == ["1", "2"])
-    #expect(try peer.store.storedVector(Peer.zone)[forger.author] == 2)
+    #expect(try peer.store.log.storedVector(Peer.zone)[forger.author] == 2)
     #expect(try peer.rows("SELECT cut FROM mesh_head") == ["NULL"])
   }
 
@@ -86,7 +86,7 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
     #expect(try take(chain, peer) == [.stored, .stored, .stored])
     peer.cuts = [forger.author: 2]
     #expect(try peer.apply() == [:])
-    #expect(try peer.store.mergedVector(Peer.zone)[forger.author] == 2)
+    #expect(try peer.store.log.mergedVector(Peer.zone)[forger.author] == 2)
     #expect(try peer.rows("SELECT id FROM t") == ["1", "2"])
   }
 
@@ -114,8 +114,8 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
     let after = try late.make(late.births([3], .value(.text([65])), time: time), time: time, context: seen)
     #expect(try take([first, second, after], peer) == [.stored, .stored, .stored])
     #expect(try peer.apply() == [.futureTime: 1, .causalPast: 1])
-    #expect(try peer.store.storedVector(Peer.zone)[early.author] == 2)
-    #expect(try peer.store.mergedVector(Peer.zone)[early.author] == 1)
+    #expect(try peer.store.log.storedVector(Peer.zone)[early.author] == 2)
+    #expect(try peer.store.log.mergedVector(Peer.zone)[early.author] == 1)
     #expect(try peer.rows("SELECT id FROM t") == ["1"])
     // What is written now has seen the first and not the second: whoever has the first can merge it.
     try peer.run("INSERT INTO t VALUES (4, 'own')")

@@ -15,15 +15,15 @@ import Testing
     let store = try Store(path: directory.appendingPathComponent("a.db").path, cryptography: try Sodium())
     let zone = Member.zone(1)
     // A commit that is not synced yet.
-    try store.setStandings([ZoneStanding(zone: zone, role: .privateZone)])
+    try store.zones.setStandings([ZoneStanding(zone: zone, role: .privateZone)])
     try store.close()
 
-    #expect(!store.isWriteLocked)
-    #expect(throws: (any Error).self) { try store.accounts() }
-    #expect(throws: (any Error).self) { try store.setStandings([]) }
-    #expect(throws: (any Error).self) { try store.quickCheck() }
-    #expect(throws: (any Error).self) { try store.backUp(to: directory.appendingPathComponent("copy.db").path) }
-    _ = store.whereabouts
+    #expect(!store.file.isWriteLocked)
+    #expect(throws: (any Error).self) { try store.control.accounts() }
+    #expect(throws: (any Error).self) { try store.zones.setStandings([]) }
+    #expect(throws: (any Error).self) { try store.file.quickCheck() }
+    #expect(throws: (any Error).self) { try store.file.backUp(to: directory.appendingPathComponent("copy.db").path) }
+    _ = store.file.whereabouts
     store.releaseMemory()
     store.restIdleBlobs()
     try store.close()

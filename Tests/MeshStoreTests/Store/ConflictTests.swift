@@ -19,7 +19,7 @@ import Testing
     try a.run("DELETE FROM t WHERE id = 'deleted'; UPDATE t SET v = NULL WHERE id = 'null'")
     try synchronize([a, b])
     for peer in [a, b] {
-      let conflicts = try peer.store.conflicts(limit: 9)
+      let conflicts = try peer.store.conflicts.list(limit: 9)
       #expect(conflicts.count == 2 && conflicts.allSatisfy { $0.winnerValue == .null && $0.column == "v" })
       let deletes = Dictionary(conflicts.map { ($0.key, $0.isWinnerDelete) }, uniquingKeysWith: { $1 })
       #expect(deletes == [.text("deleted"): true, .text("null"): false])
@@ -43,11 +43,11 @@ import Testing
     b.now = a.now + 1_000
     try b.run("UPDATE t SET v = 'b' WHERE id = 'honest'")
     try synchronize([a, b])
-    #expect(try a.store.conflicts(ConflictFilter(limit: 1)).total == 1)
+    #expect(try a.store.conflicts.list(ConflictFilter(limit: 1)).total == 1)
     c.now = b.now + 1_000
     try c.run("UPDATE t SET v = 'c' WHERE id <> 'honest'")
     try synchronize([a, c])
-    let kept = try a.store.conflicts(ConflictFilter(limit: .max))
+    let kept = try a.store.conflicts.list(ConflictFilter(limit: .max))
     #expect(kept.total < many && kept.total >= Int(StoreLimits.conflicts) - 1)
     #expect(kept.conflicts.contains { $0.key == .text("honest") })
   }
@@ -67,19 +67,19 @@ import Testing
     try synchronize([a, b])
     var (found, after): ([Int64], Int64?) = ([], nil)
     repeat {
-      let page = try a.store.conflicts(ConflictFilter(table: "T", after: after, limit: 7))
+      let page = try a.store.conflicts.list(ConflictFilter(table: "T", after: after, limit: 7))
       #expect(page.total == 30 && page.conflicts.count <= 7)
       found += page.conflicts.map(\.id)
       after = page.hasMore ? page.conflicts.last?.id : nil
     } while after != nil
     #expect(found.count == 30 && found == found.sorted(by: >) && Set(found).count == 30)
-    func total(_ filter: ConflictFilter) throws -> Int { try a.store.conflicts(filter).total }
+    func total(_ filter: ConflictFilter) throws -> Int { try a.store.conflicts.list(filter).total }
     #expect(try total(ConflictFilter(limit: 1)) == 31 && total(ConflictFilter(table: "u", limit: 1)) == 1)
     #expect(try total(ConflictFilter(zone: Peer.zone, device: a.author.device, limit: 1)) == 31)
     let stranger = try Peer(3)
     #expect(try total(ConflictFilter(device: stranger.author.device, limit: 1)) == 0)
     #expect(try total(ConflictFilter(since: a.now + 1, limit: 1)) == 0)
-    #expect(try Set(a.store.conflictDevices()) == [a.author.device, b.author.device])
+    #expect(try Set(a.store.conflicts.devices()) == [a.author.device, b.author.device])
     #expect(throws: StoreError.self) { try total(ConflictFilter(table: "none", limit: 1)) }
   }
 
@@ -90,7 +90,7 @@ import Testing
     let many = (bound / looks + 1) * looks
     /// Notes conflicts, each caused by the account that `cause` returns for its number.
     func note(_ count: Int64, _ cause: @escaping (Int64) -> UInt8) throws {
-      try peer.store.write { transaction in
+      try peer.store.access.write { transaction in
         let records = ZoneRecords(transaction, zone: try transaction.zoneRows.obtain(Peer.zone))
         let table = try transaction.catalog.tableNumber("t")
         let column = try transaction.catalog.columnNumber("v", of: table)
@@ -105,7 +105,7 @@ import Testing
       }
     }
     func ids() throws -> [Int64] {
-      try peer.store.read { try $0.sql.all("SELECT id FROM mesh_conflict ORDER BY id") { $0.integer(0) } }
+      try peer.store.access.read { try $0.sql.all("SELECT id FROM mesh_conflict ORDER BY id") { $0.integer(0) } }
     }
     // Three accounts cause equally many, and their numbers are no multiple of the bound.
     try note(many) { UInt8($0 % 3) }

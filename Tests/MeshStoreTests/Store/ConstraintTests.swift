@@ -69,19 +69,19 @@ import Testing
     try a.run("INSERT INTO t VALUES ('a', 1), ('b', \(one.value)), ('c', 2)")
     try b.pull(from: a)
     #expect(try b.rows("SELECT id FROM t ORDER BY id") == ["\"a\"", "\"c\""], "the others go on")
-    let held = try b.store.heldRecords(limit: 9)
+    let held = try b.store.held.list(limit: 9)
     #expect(held.map(\.key) == [.text(Array("b".utf8))] && held.map(\.reason) == [.constraint])
     #expect(held.first?.message?.contains(one.message) == true, "\(held)")
     #expect(held.first?.deciding == (one.tellsColumn ? ["v"] : []))
     #expect(try a.digest() == b.digest())
     // It is edited while it is held, and a rescan is no statement about it.
-    try b.store.rescan()
+    try b.store.capture.rescan()
     #expect(try b.flush() == 0)
     // A change of the schema that does not help, and one that does.
     try b.run("ALTER TABLE t ADD COLUMN more TEXT")
     try b.upkeep()
     try b.apply()
-    #expect(try b.store.heldRecords(limit: 9).count == 1)
+    #expect(try b.store.held.list(limit: 9).count == 1)
     try b.run(
       """
       CREATE TABLE n (id TEXT PRIMARY KEY NOT NULL, v, more); INSERT INTO n SELECT * FROM t; DROP TABLE t;
@@ -90,7 +90,7 @@ import Testing
     try b.upkeep()
     try b.apply()
     #expect(try b.rows("SELECT id, v FROM t ORDER BY id") == a.rows("SELECT id, v FROM t ORDER BY id"))
-    #expect(try b.store.heldRecords(limit: 9).isEmpty && b.flush() == 0)
+    #expect(try b.store.held.list(limit: 9).isEmpty && b.flush() == 0)
     #expect(try a.digest() == b.digest())
   }
 
@@ -102,7 +102,7 @@ import Testing
     try a.run("UPDATE t SET v = \(one.value)")
     try b.pull(from: a)
     #expect(try b.rows("SELECT * FROM t") == ["\"a\"|1"])
-    let held = try b.store.heldRecords(limit: 9)
+    let held = try b.store.held.list(limit: 9)
     #expect(held.map(\.reason) == [.editRefused] && held.first?.refused.map(\.column) == ["v"])
     #expect(held.first?.message?.contains(one.message) == true, "\(held)")
     #expect(try a.digest() == b.digest() && b.flush() == 0)
@@ -112,7 +112,7 @@ import Testing
     #expect(try c.rows("SELECT * FROM t") == ["\"a\"|1"])
     try a.run("UPDATE t SET v = 2")
     try b.pull(from: a)
-    #expect(try b.rows("SELECT * FROM t") == ["\"a\"|2"] && b.store.status().held.isEmpty)
+    #expect(try b.rows("SELECT * FROM t") == ["\"a\"|2"] && b.store.figures.status().held.isEmpty)
     #expect(try a.digest() == b.digest())
   }
 
@@ -145,14 +145,14 @@ import Testing
     try a.run("DELETE FROM t WHERE id = 'before'")
     try b.pull(from: a)
     #expect(try b.rows("SELECT id FROM u") == ["\"c\""] && b.rows("SELECT id FROM t").isEmpty)
-    let held = try b.store.heldRecords(limit: 10)
+    let held = try b.store.held.list(limit: 10)
     #expect(held.map(\.key) == [.text("a"), .text("b")] && held.allSatisfy { $0.reason == .constraint })
     #expect(held.allSatisfy { $0.message?.contains("no such") == true })
     #expect(try a.digest() == b.digest())
     try b.run("DROP TRIGGER only_app")
     try b.upkeep()
     try b.pull(from: a)
-    #expect(try b.rows("SELECT id FROM t ORDER BY id") == ["\"a\"", "\"b\""] && b.store.heldRecords(limit: 10).isEmpty)
+    #expect(try b.rows("SELECT id FROM t ORDER BY id") == ["\"a\"", "\"b\""] && b.store.held.list(limit: 10).isEmpty)
   }
 
   @Test func aColumnThatOlderRowsLackIsRefusedOnlyWhereItHasNoDefault() throws {
@@ -162,7 +162,7 @@ import Testing
       track: ["t"])
     try a.run("INSERT INTO t VALUES ('old')")
     try b.pull(from: a)
-    #expect(try b.store.heldRecords(limit: 9).map(\.message) == ["NOT NULL constraint failed: t.v"])
+    #expect(try b.store.held.list(limit: 9).map(\.message) == ["NOT NULL constraint failed: t.v"])
     try a.run("ALTER TABLE t ADD COLUMN v TEXT")
     try a.upkeep()
     try a.run("UPDATE t SET v = 'given'")
@@ -173,13 +173,13 @@ import Testing
 
   @Test func aUniqueThatAppearsAfterTrackingIsReported() throws {
     let a = try Peer(1, schema: Self.free, track: ["t"])
-    #expect(try a.store.trackingFaults().isEmpty)
+    #expect(try a.store.capture.trackingFaults().isEmpty)
     try a.run("CREATE UNIQUE INDEX one ON t (v)")
     let notices = try #require(try a.upkeep())
     #expect(notices.count == 1 && notices[0].contains("the index one is UNIQUE on v"))
-    #expect(try a.store.trackingFaults().count == 1)
+    #expect(try a.store.capture.trackingFaults().count == 1)
     try a.run("DROP INDEX one")
     #expect(try a.upkeep() == [])
-    #expect(try a.store.trackingFaults().isEmpty)
+    #expect(try a.store.capture.trackingFaults().isEmpty)
   }
 }

@@ -21,7 +21,7 @@ import Testing
     try synchronize([a, b])
     #expect(try b.rows("SELECT id FROM t") == ["\"m\""])
     #expect(try a.digest() == b.digest())
-    #expect(try a.store.status().held == [.unknownTable: 1])
+    #expect(try a.store.figures.status().held == [.unknownTable: 1])
     try a.run("CREATE TABLE t (id \(key) PRIMARY KEY NOT NULL, a TEXT)")
     try synchronize([a, b])
     #expect(try a.rows("SELECT id FROM t") == ["\"m\""])
@@ -41,7 +41,7 @@ import Testing
     let (a, b) = try peers(key: "TEXT")
     try a.run("INSERT INTO t VALUES ('n', 'new'); DELETE FROM t WHERE id = 'n'; UPDATE t SET a = 'b'; DROP TABLE t")
     try a.flush()
-    #expect(try a.store.pendingCount() == 0)
+    #expect(try a.store.localWrites.pendingCount() == 0)
     try synchronize([a, b])
     #expect(try b.rows("SELECT id, a FROM t") == ["\"K\"|\"a1\"", "\"l\"|\"a2\"", "\"m\"|\"a3\""])
     #expect(try a.digest() == b.digest())
@@ -54,7 +54,7 @@ import Testing
     try a.run("DELETE FROM t WHERE id = 'K'; DROP TABLE t")
     try a.upkeep()
     try a.receive(from: b)
-    for _ in 0..<10 { _ = try a.store.apply(Peer.zone, a.reader, flushing: [Peer.zone: a.writer], now: a.now) }
+    for _ in 0..<10 { _ = try a.store.merges.apply(Peer.zone, a.reader, flushing: [Peer.zone: a.writer], now: a.now) }
     try synchronize([a, b])
     #expect(try b.rows("SELECT id FROM t") == ["\"l\"", "\"m\""])
     #expect(try a.digest() == b.digest())
@@ -82,7 +82,7 @@ import Testing
     try bob.run("DELETE FROM lists WHERE id = 'L'; \(tables)")
     try bob.settle()
     #expect(bob.deletedRoots == [SharedList.share])
-    #expect(try bob.store.storedVector(SharedList.share).authors.count == 1, "nothing was sent")
+    #expect(try bob.store.log.storedVector(SharedList.share).authors.count == 1, "nothing was sent")
     try alice.run("DELETE FROM lists WHERE id = 'L'; \(tables)")
     for _ in 0..<100 where alice.deletedRoots.isEmpty { _ = try alice.step() }
     #expect(alice.deletedRoots == [SharedList.share])
@@ -110,7 +110,7 @@ import Testing
     let (a, _) = try peers(key: "TEXT")
     let again = TableSlice.again
     func request(_ task: TableSlice.Task, _ layout: Int64, isExchanged: Bool = false) throws {
-      try a.store.write { try $0.work.request(task, 1, layout: layout, isExchanged: isExchanged) }
+      try a.store.access.write { try $0.work.request(task, 1, layout: layout, isExchanged: isExchanged) }
     }
     try request(.compare, 0)
     try request(.compareRecreated, 7, isExchanged: true)

@@ -19,7 +19,7 @@ import Testing
 
   @discardableResult
   private func discard(_ peer: Peer, _ table: String, _ keys: String...) throws -> [DiscardedRecord] {
-    try peer.store.discard(table: table, keys: keys.map { [.text(Array($0.utf8))] }, now: peer.now)
+    try peer.store.held.discard(table: table, keys: keys.map { [.text(Array($0.utf8))] }, now: peer.now)
   }
 
   private func refusal(_ body: () throws -> Void) -> DiscardError? {
@@ -33,11 +33,11 @@ import Testing
     try synchronize([a, b])
     #expect(try discard(b, "ITEM", "i", "j").map(\.key) == [.text(Array("i".utf8)), .text(Array("j".utf8))])
     try synchronize([a, b])
-    for peer in [a, b] { #expect(try peer.store.heldRecords(limit: 9).map(\.key) == [.text(Array("k".utf8))]) }
+    for peer in [a, b] { #expect(try peer.store.held.list(limit: 9).map(\.key) == [.text(Array("k".utf8))]) }
     try a.run("INSERT INTO list VALUES ('l')")
     try synchronize([a, b])
     for peer in [a, b] { #expect(try peer.rows("SELECT id FROM item") == ["\"k\""]) }
-    _ = try a.store.restore(.record(table: "item", key: .text(Array("i".utf8)), columns: [])) { _ in a.reader }
+    _ = try a.store.history.restore(.record(table: "item", key: .text(Array("i".utf8)), columns: [])) { _ in a.reader }
     try synchronize([a, b])
     for peer in [a, b] { #expect(try peer.rows("SELECT id, n FROM item ORDER BY id") == ["\"i\"|1", "\"k\"|3"]) }
     #expect(try a.digest() == b.digest() && a.flush() == 0 && b.flush() == 0)
@@ -47,11 +47,11 @@ import Testing
     let (a, b) = try peers(Self.schema.replacing("n INTEGER", with: "n INTEGER CHECK (n < 10)"))
     try a.run("INSERT INTO list VALUES ('l'); INSERT INTO item VALUES ('i', 'l', 50), ('j', NULL, 1)")
     try synchronize([a, b])
-    #expect(try b.store.heldRecords(limit: 9).map(\.reason) == [.constraint])
+    #expect(try b.store.held.list(limit: 9).map(\.reason) == [.constraint])
     try discard(b, "item", "i")
     try synchronize([a, b])
     for peer in [a, b] { #expect(try peer.rows("SELECT id FROM item") == ["\"j\""]) }
-    #expect(try a.digest() == b.digest() && b.store.status().held.isEmpty)
+    #expect(try a.digest() == b.digest() && b.store.figures.status().held.isEmpty)
   }
 
   @Test func aRecordWhoseTableWasNeverHereGoes() throws {
@@ -89,10 +89,10 @@ import Testing
     #expect(refusal { try discard(a, "item", "gone") } == .notHeld(table: "item"))
     #expect(refusal { try discard(a, "item", "never") } == .unknownRecord(table: "item"))
     #expect(throws: StoreError.self) { try discard(a, "nowhere", "i") }
-    try a.store.untrack(["item"])
+    try a.store.tables.untrack(["item"])
     #expect(
       refusal { try discard(a, "item", "shown") } == .notHeld(table: "item"), "its row stays, and is missed nowhere")
-    #expect(try a.store.pendingCount() == 0)
+    #expect(try a.store.localWrites.pendingCount() == 0)
   }
 
   // MARK: Shares
@@ -103,11 +103,11 @@ import Testing
     try bob.settle()
     try bob.pull(SharedList.share, from: alice)
     #expect(try bob.held().values.contains(.slotTaken))
-    _ = try bob.store.discard(table: "reminders", keys: [[.text("r1")]], now: bob.now)
+    _ = try bob.store.held.discard(table: "reminders", keys: [[.text("r1")]], now: bob.now)
     try converge([alice, bob], { _ in [SharedList.share] })
     #expect(try bob.rows("SELECT id, title FROM reminders") == ["r1|bob"])
     #expect(try alice.rows("SELECT id FROM reminders ORDER BY id") == ["r2"])
-    #expect(try alice.store.digest(SharedList.share) == bob.store.digest(SharedList.share))
+    #expect(try alice.store.zones.digest(SharedList.share) == bob.store.zones.digest(SharedList.share))
   }
 
   @Test func whoMayOnlyReadDiscardsNothingAndNobodyTheRoot() throws {
@@ -116,11 +116,12 @@ import Testing
     try bob.settle()
     try bob.pull(SharedList.share, from: alice)
     #expect(
-      refusal { _ = try bob.store.discard(table: "lists", keys: [[.text("L")]], now: bob.now) } == .root)
+      refusal { _ = try bob.store.held.discard(table: "lists", keys: [[.text("L")]], now: bob.now) } == .root)
     try bob.stand(ZoneStanding(zone: SharedList.share, role: .readOnly, root: SharedList.root))
     #expect(
-      refusal { _ = try bob.store.discard(table: "reminders", keys: [[.text("r1")]], now: bob.now) } == .notPermitted)
-    #expect(try bob.store.pendingCount() == 0)
+      refusal { _ = try bob.store.held.discard(table: "reminders", keys: [[.text("r1")]], now: bob.now) }
+        == .notPermitted)
+    #expect(try bob.store.localWrites.pendingCount() == 0)
   }
 
   @Test("a held record is not discarded after a program wrote a row in its place")
@@ -129,9 +130,9 @@ import Testing
     let b = try Peer(2, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v INTEGER CHECK (v < 10))", track: ["t"])
     try a.run("INSERT INTO t VALUES ('k', 11)")
     try b.pull(from: a)
-    #expect(try b.store.heldRecords(limit: 9).map(\.reason) == [.constraint])
+    #expect(try b.store.held.list(limit: 9).map(\.reason) == [.constraint])
     try b.run("INSERT INTO t VALUES ('k', 1)")
-    #expect(throws: DiscardError.written) { try b.store.discard(table: "t", keys: [[.text("k")]], now: b.now) }
+    #expect(throws: DiscardError.written) { try b.store.held.discard(table: "t", keys: [[.text("k")]], now: b.now) }
     try synchronize([a, b])
     for peer in [a, b] { #expect(try peer.rows("SELECT * FROM t") == ["\"k\"|1"]) }
   }

@@ -19,7 +19,7 @@ import Testing
 
   /// Compares every row with its record. Returns the number of change sets that were written because of that.
   private func rescan(_ peer: Peer) throws -> Int {
-    try peer.store.rescan(tables: ["t", "u"])
+    try peer.store.capture.rescan(tables: ["t", "u"])
     return try peer.flush()
   }
 
@@ -44,7 +44,7 @@ import Testing
     try a.run("UPDATE t SET a = CAST(x'\(bytes)' AS TEXT), n = 2 WHERE id = 'shown'")
     try synchronize([a, b])
     #expect(try b.rows(Self.rows) == ["\"shown\"|\"x\"|1"])
-    let held = try b.store.heldRecords(limit: 9)
+    let held = try b.store.held.list(limit: 9)
     #expect(held.count == 4 && held.allSatisfy { $0.message?.contains("this file, which is in UTF-16") == true })
     // Nothing is taken for an edit, on either side.
     for peer in [a, b] { #expect(try rescan(peer) == 0) }
@@ -60,7 +60,7 @@ import Testing
     try synchronize([a, b])
     try expectEqual(
       [a, b], Self.rows, ["\"child\"|\"shown\"|0", "\"shown\"|\"valid\"|2", "\"value\"|\"valid\"|1"])
-    #expect(try b.store.heldRecords(limit: 9).isEmpty)
+    #expect(try b.store.held.list(limit: 9).isEmpty)
   }
 
   @Test("files of both encodings have the same texts", arguments: valid)
@@ -78,7 +78,7 @@ import Testing
     // The encodings order texts differently.
     for sql in ["SELECT * FROM t", "SELECT * FROM u"] { try expectEqual([a, b], sql, try a.rows(sql)) }
     #expect(try a.rows("SELECT hex(id), hex(a), n FROM t") == ["\"\(bytes.uppercased())\"|\"\(bytes.uppercased())\"|2"])
-    #expect(try b.store.heldRecords(limit: 9).isEmpty)
+    #expect(try b.store.held.list(limit: 9).isEmpty)
   }
 
   @Test("files in UTF-8 have the same bytes, valid or not", arguments: invalid)
@@ -114,7 +114,7 @@ import Testing
     #expect(try a.rows("SELECT typeof(id) FROM t ORDER BY id") == ["\"text\"", "\"blob\""])
     // A table that has such keys can't be tracked.
     try a.run("CREATE TABLE v (id TEXT PRIMARY KEY NOT NULL); INSERT INTO v VALUES (CAST(x'\(units)' AS TEXT)), ('k')")
-    let refusal = #expect(throws: StoreError.self) { try a.store.track(tables: ["v"], now: a.now) }
+    let refusal = #expect(throws: StoreError.self) { try a.store.tables.track(tables: ["v"], now: a.now) }
     #expect(refusal?.reasons == ["v: 1 of its keys are no valid UTF-16 text; give these rows other keys"])
   }
 
@@ -134,14 +134,14 @@ import Testing
     try synchronize([a, b])
     #expect(try b.rows("SELECT * FROM t ORDER BY id") == ["\"k\"|\"x\"|1", "\"z\"|\"z\"|3"])
     for _ in 1...2 {
-      let held = try a.store.heldRecords(limit: 9)
+      let held = try a.store.held.list(limit: 9)
       #expect(held.map(\.reason) == [.keyUnreadable] && held.first?.message == TextEncoding.keyAdvice)
-      #expect(try a.store.unsent(Peer.zone) == .unsendable && a.store.unsentCount() == 1)
+      #expect(try a.store.capture.unsent(Peer.zone) == .unsendable && a.store.figures.unsentCount() == 1)
       #expect(try rescan(a) == 0)
     }
     try a.run("UPDATE t SET id = 'good' WHERE hex(id) = '\(units.uppercased())'")
     try synchronize([a, b])
-    #expect(try a.store.heldRecords(limit: 9).isEmpty && a.store.unsent(Peer.zone) == .nothing)
+    #expect(try a.store.held.list(limit: 9).isEmpty && a.store.capture.unsent(Peer.zone) == .nothing)
     for peer in [a, b] { #expect(try peer.rows("SELECT n FROM t WHERE id = 'good'") == ["2"]) }
     #expect(try a.digest() == b.digest())
   }
@@ -161,7 +161,7 @@ import Testing
     #expect(try b.rows("SELECT count(*), max(id = 'b1'), max(id = 'b2') FROM t") == ["\(Choices.slice + 1)|1|1"])
     try a.run("DELETE FROM t WHERE hex(id) = '00D8'")
     try synchronize([a, b])
-    #expect(try a.store.heldRecords(limit: 9).isEmpty && a.digest() == b.digest())
+    #expect(try a.store.held.list(limit: 9).isEmpty && a.digest() == b.digest())
   }
 
   @Test("mesh has a value that is no valid UTF-16 as programs read it in UTF-8", arguments: lone, [true, false])
@@ -174,7 +174,7 @@ import Testing
     try synchronize([a, b])
     for peer in [a, b] { #expect(try rescan(peer) == 0) }
     #expect(try a.digest() == b.digest() && a.rows("SELECT hex(a), n FROM t") == ["\"\(units.uppercased())\"|2"])
-    if try b.store.heldRecords(limit: 9).isEmpty {
+    if try b.store.held.list(limit: 9).isEmpty {
       #expect(try b.rows("SELECT a FROM t") == a.rows("SELECT a FROM t"))
     } else {
       #expect(try isUTF16 && b.rows(Self.rows).isEmpty)
@@ -207,9 +207,9 @@ import Testing
     #expect(try a.rows("SELECT * FROM t") == ["\"k\"|\"y\"|5|\"mine\""])
     #expect(try rescan(a) == 0)
     let reason = "the names of 1 of its columns are no valid text; rename these columns"
-    #expect(try a.store.read { try $0.trackingFaults().map(\.text) } == [reason])
+    #expect(try a.store.access.read { try $0.trackingFaults().map(\.text) } == [reason])
     try run(Array("CREATE TABLE v (id TEXT PRIMARY KEY NOT NULL, ".utf8) + name + Array(")".utf8), a)
-    let refusal = #expect(throws: StoreError.self) { try a.store.track(tables: ["v"], now: a.now) }
+    let refusal = #expect(throws: StoreError.self) { try a.store.tables.track(tables: ["v"], now: a.now) }
     #expect(refusal?.reasons == ["v: \(reason)"])
     // With another name, it is synchronized with the value that the row has.
     try run(Array("ALTER TABLE t RENAME COLUMN ".utf8) + name + Array(" TO x".utf8), a)

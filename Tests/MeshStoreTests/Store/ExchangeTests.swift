@@ -42,9 +42,9 @@ private let notes = """
     #expect(try a.rows("SELECT * FROM note") == b.rows("SELECT * FROM note"))
     #expect(try a.digest() == b.digest())
     #expect(try a.rows("SELECT title, stars FROM note") == ["\"from a\"|9"])
-    let conflicts = try a.store.conflicts(limit: 10)
+    let conflicts = try a.store.conflicts.list(limit: 10)
     #expect(conflicts.map(\.column) == ["body"])
-    #expect(try b.store.conflicts(limit: 10).map(\.loserValue) == conflicts.map(\.loserValue))
+    #expect(try b.store.conflicts.list(limit: 10).map(\.loserValue) == conflicts.map(\.loserValue))
     #expect(conflicts.first.map { [$0.loserValue, $0.winnerValue].sorted() == [.text("a"), .text("b")] } ?? false)
   }
 
@@ -55,7 +55,7 @@ private let notes = """
     try b.run("UPDATE note SET body = 'b' WHERE id = 1")
     try a.pull(from: b)
     #expect(try a.rows("SELECT body FROM note") == ["\"b\""])
-    #expect(try a.store.status().conflicts == 0)
+    #expect(try a.store.figures.status().conflicts == 0)
   }
 
   @Test func deletingBeatsAConcurrentEditAndKeepsTheLostValue() throws {
@@ -68,8 +68,8 @@ private let notes = """
     #expect(try a.rows("SELECT * FROM note").isEmpty)
     #expect(try b.rows("SELECT * FROM note").isEmpty)
     #expect(try a.digest() == b.digest())
-    #expect(try a.store.conflicts(limit: 9).map(\.loserValue) == [.text("typed")])
-    #expect(try b.store.conflicts(limit: 9).map(\.loserValue) == [.text("typed")])
+    #expect(try a.store.conflicts.list(limit: 9).map(\.loserValue) == [.text("typed")])
+    #expect(try b.store.conflicts.list(limit: 9).map(\.loserValue) == [.text("typed")])
   }
 
   @Test func insertingAfterADeleteIsANewLife() throws {
@@ -94,7 +94,7 @@ private let notes = """
     try a.run("INSERT INTO note VALUES (1, 'one', 'x', 1)")
     #expect(try a.flush() == 1)
     try a.run("UPDATE note SET body = 'x'")
-    #expect(try a.store.pendingCount() == 0)
+    #expect(try a.store.localWrites.pendingCount() == 0)
     try a.run("REPLACE INTO note VALUES (1, 'one', 'x', 1)")
     #expect(try a.flush() == 0)
     try a.run("INSERT INTO note VALUES (2, 'never', 'seen', 1)")
@@ -109,7 +109,7 @@ private let notes = """
     try b.receive(from: a)
     try b.run("INSERT INTO note VALUES (2, 'b', NULL, 1)")
     b.now = a.now
-    #expect(try b.store.apply(Peer.zone, b.reader, now: b.now) == .flushFirst)
+    #expect(try b.store.merges.apply(Peer.zone, b.reader, now: b.now) == .flushFirst)
     try b.apply()
     #expect(try b.rows("SELECT id FROM note") == ["1", "2"])
   }
@@ -121,9 +121,9 @@ private let notes = """
     try b.pull(from: a)
     try b.run("UPDATE note SET stars = 2")
     try b.flush()
-    let theirs = try b.store.changeSets(
-      Peer.zone, beyond: a.store.mergedVector(Peer.zone), after: 0, maximumBytes: 1 << 20)
-    _ = try c.store.store(
+    let theirs = try b.store.log.changeSets(
+      Peer.zone, beyond: a.store.log.mergedVector(Peer.zone), after: 0, maximumBytes: 1 << 20)
+    _ = try c.store.log.store(
       theirs.changeSets.map { try ChangeSet($0, with: c.cryptography) }, zone: Peer.zone, now: c.now)
     c.now = b.now
     #expect(try c.apply() == [.causalPast: 1])
@@ -144,7 +144,7 @@ private let notes = """
     try b.pull(from: a)
     #expect(try b.rows("SELECT count(*), sum(stars) FROM note") == a.rows("SELECT count(*), sum(stars) FROM note"))
     #expect(try a.digest() == b.digest())
-    #expect(try a.store.mergedVector(Peer.zone)[a.author] == 6)
+    #expect(try a.store.log.mergedVector(Peer.zone)[a.author] == 6)
     try a.run("ALTER TABLE note ADD COLUMN colour TEXT DEFAULT 'red'")
     try a.upkeep()
     #expect(try a.flush() == 0)

@@ -20,12 +20,13 @@ import Testing
       key: .integer(2), generation: 1, isLife: true, stamp: forged,
       fields: [.init(column: 0, value: .value(.text("x")))])
     let lie = try forger.make(.changes([TableChanges(table: "t", columns: ["v"], rows: [row])]), time: time)
-    _ = try peer.store.store([lie], zone: Peer.zone, now: peer.now)
+    _ = try peer.store.log.store([lie], zone: Peer.zone, now: peer.now)
     try peer.apply()
-    let forgedRecord = try #require(try peer.store.explain(table: "t", key: .integer(2)) { _ in peer.reader }.first)
+    let forgedRecord = try #require(
+      try peer.store.history.explain(table: "t", key: .integer(2)) { _ in peer.reader }.first)
     #expect(forgedRecord.life == forged && forgedRecord.lifeSigner == forger.author)
     #expect(forgedRecord.columns.map(\.signer) == [forger.author])
-    let own = try #require(try peer.store.explain(table: "t", key: .integer(1)) { _ in peer.reader }.first)
+    let own = try #require(try peer.store.history.explain(table: "t", key: .integer(1)) { _ in peer.reader }.first)
     #expect(own.lifeSigner == victim.author && own.columns.map(\.signer) == [victim.author])
   }
 }

@@ -81,7 +81,7 @@ import Testing
     func meet(_ changeSets: [ChangeSet], _ variant: [UInt8]) throws {
       try peer.run("INSERT OR REPLACE INTO t VALUES (\(base + 1), 'one'), (\(base + 3), 'three')")
       try peer.flush()
-      _ = try peer.store.store(changeSets, zone: Peer.zone, now: peer.now)
+      _ = try peer.store.log.store(changeSets, zone: Peer.zone, now: peer.now)
       try peer.apply()
       try peer.run(
         "UPDATE t SET v = 'mine'; DELETE FROM t WHERE id < \(base + 4); "
@@ -96,7 +96,8 @@ import Testing
       try reader.receive(from: peer)
       try reader.apply()
       #expect(
-        try reader.store.mergedVector(Peer.zone)[peer.author] == peer.store.mergedVector(Peer.zone)[peer.author],
+        try reader.store.log.mergedVector(Peer.zone)[peer.author]
+          == peer.store.log.mergedVector(Peer.zone)[peer.author],
         "\(variant)")
       round += 1
     }
@@ -206,9 +207,9 @@ import Testing
     }
     // Of a device that was cut nothing is waited for.
     peer.cuts = numbers
-    _ = try peer.store.store(changeSets, zone: Peer.zone, now: peer.now)
+    _ = try peer.store.log.store(changeSets, zone: Peer.zone, now: peer.now)
     try peer.apply()
-    #expect(try peer.store.mergedVector(Peer.zone)[forger.author] == 2)
+    #expect(try peer.store.log.mergedVector(Peer.zone)[forger.author] == 2)
     try peer.reopen()
     try peer.run("INSERT INTO t VALUES (1, 'one')")
     try peer.flush()
@@ -233,10 +234,10 @@ import Testing
           content, time: HybridTime(Self.time.value + UInt64(index)),
           part: .init(index: UInt64(index), planned: UInt64(parts), isFinal: index == parts - 1)))
     }
-    _ = try peer.store.store(changeSets, zone: Peer.zone, now: peer.now)
+    _ = try peer.store.log.store(changeSets, zone: Peer.zone, now: peer.now)
     let counting = CountingCryptography(base: peer.cryptography)
     let reader = ChangeSetReader(keys: [Peer.epoch: Peer.key], cuts: [:], cryptography: counting)
-    while case .merged = try peer.store.apply(Peer.zone, reader, now: peer.now) {}
+    while case .merged = try peer.store.merges.apply(Peer.zone, reader, now: peer.now) {}
     #expect(try peer.rows("SELECT count(*), min(length(v)) FROM t") == ["\(parts / 2)|2000"])
     // Once to be merged, once to look for pieces, and the pieces once more for their bytes.
     #expect(counting.decryptions <= 3 * parts)

@@ -39,7 +39,7 @@ import Testing
     try synchronize([a, b])
     #expect(try shown(a) == shown(b))
     #expect(try a.digest() == b.digest() && a.flush() == 0)
-    #expect(try a.store.status().held == b.store.status().held)
+    #expect(try a.store.figures.status().held == b.store.figures.status().held)
     // The parent comes, and the foreign key goes: nothing was lost.
     try b.run("INSERT INTO p VALUES ('nowhere')")
     try synchronize([a, b])

@@ -22,7 +22,7 @@ import Testing
       #expect(try a.rows("SELECT * FROM \(table) ORDER BY id") == b.rows("SELECT * FROM \(table) ORDER BY id"))
     }
     #expect(try a.digest() == b.digest())
-    for peer in [a, b] { #expect(try peer.store.status().held.isEmpty) }
+    for peer in [a, b] { #expect(try peer.store.figures.status().held.isEmpty) }
   }
 
   @Test("a child that is written before its parent stays in the writer's table, and takes its updates")
@@ -31,15 +31,15 @@ import Testing
     try a.run("INSERT INTO item VALUES ('i', 'l', 1); INSERT INTO label VALUES ('x', 'l')")
     try b.pull(from: a)
     #expect(try a.rows("SELECT * FROM item") == ["\"i\"|\"l\"|1"] && a.rows("SELECT * FROM label") == ["\"x\"|\"l\""])
-    #expect(try a.store.status().held == [.shownHereOnly: 2])
+    #expect(try a.store.figures.status().held == [.shownHereOnly: 2])
     #expect(
-      try a.store.heldRecords(limit: 9).first?.waitsFor
+      try a.store.held.list(limit: 9).first?.waitsFor
         == [.init(table: "list", key: .text(Array("l".utf8)), zone: nil)])
-    #expect(try b.rows("SELECT * FROM item").isEmpty && b.store.status().held == [.missingParent: 1])
+    #expect(try b.rows("SELECT * FROM item").isEmpty && b.store.figures.status().held == [.missingParent: 1])
     try a.run("UPDATE item SET n = 2 WHERE list = 'l'")
     #expect(try a.flush() == 1)
     // Others' edits of the row, a rescan and a restart are no reason to take it away.
-    try a.store.rescan()
+    try a.store.capture.rescan()
     #expect(try a.flush() == 0)
     try a.reopen()
     try a.apply()
@@ -56,7 +56,7 @@ import Testing
     try b.run("INSERT INTO list VALUES ('k', '')")
     try a.run("INSERT INTO item VALUES ('i', 'l', 1)")
     try synchronize([a, b])
-    #expect(try a.store.status().held == [.shownHereOnly: 1])
+    #expect(try a.store.figures.status().held == [.shownHereOnly: 1])
     try b.run("INSERT INTO item VALUES ('i', 'k', 5)")
     try synchronize([a, b])
     try equal(a, b)
@@ -72,7 +72,7 @@ import Testing
     // It is held there, and another parent brings it back.
     try b.run("INSERT INTO item VALUES ('i', 'l', 5)")
     try a.pull(from: b)
-    #expect(try a.store.status().held == [.shownHereOnly: 1])
+    #expect(try a.store.figures.status().held == [.shownHereOnly: 1])
     try synchronize([a, b])
     #expect(try a.rows("SELECT n FROM item") == ["5"] && b.rows("SELECT n FROM item") == ["5"])
     try b.run("UPDATE item SET n = 6")
@@ -105,7 +105,7 @@ import Testing
     #expect(try a.rows("SELECT id FROM item WHERE list = 'old'").count == 2)
     #expect(try a.rows("SELECT list FROM label") == ["\"old\""])
     // Held there, and not deleted.
-    #expect(try b.rows("SELECT id FROM item").isEmpty && b.store.status().held == [.parentDeleted: 2])
+    #expect(try b.rows("SELECT id FROM item").isEmpty && b.store.figures.status().held == [.parentDeleted: 2])
     try a.run("UPDATE item SET list = 'new' WHERE list = 'old'; UPDATE label SET list = 'new' WHERE list = 'old'")
     try synchronize([a, b])
     try equal(a, b)
@@ -127,7 +127,7 @@ import Testing
     try a.flush()
     try a.run("UPDATE list SET id = 'n'; DELETE FROM list")
     try b.pull(from: a)
-    #expect(try a.rows("SELECT id FROM item") == ["\"j\""] && b.store.status().held == [.parentDeleted: 1])
+    #expect(try a.rows("SELECT id FROM item") == ["\"j\""] && b.store.figures.status().held == [.parentDeleted: 1])
   }
 
   @Test("a child that is written after its parent's delete is not deleted with it, and comes back with the parent")
@@ -146,8 +146,8 @@ import Testing
     try synchronize([a, b])
     let stays = ["\"after\"|\"l\"|1", "\"edited\"|\"l\"|2", "\"new\"|\"l\"|2"]
     #expect(try a.rows("SELECT * FROM item ORDER BY id") == stays)
-    #expect(try a.store.status().held == [.shownHereOnly: 3])
-    #expect(try b.rows("SELECT * FROM item").isEmpty && b.store.status().held == [.parentDeleted: 3])
+    #expect(try a.store.figures.status().held == [.shownHereOnly: 3])
+    #expect(try b.rows("SELECT * FROM item").isEmpty && b.store.figures.status().held == [.parentDeleted: 3])
     #expect(try a.digest() == b.digest())
     try b.run("INSERT INTO list VALUES ('l', 'back')")
     try synchronize([a, b])
@@ -172,7 +172,7 @@ import Testing
     try a.run("DELETE FROM list")
     try synchronize([a, b])
     for peer in [a, b] {
-      #expect(try peer.rows("SELECT * FROM item").isEmpty && peer.store.status().held.values.reduce(0, +) == 1)
+      #expect(try peer.rows("SELECT * FROM item").isEmpty && peer.store.figures.status().held.values.reduce(0, +) == 1)
     }
     try b.run("INSERT INTO list VALUES ('inbox')")
     try synchronize([a, b])
@@ -205,7 +205,7 @@ import Testing
       "INSERT INTO item VALUES ('j', 'm'); DELETE FROM item WHERE id = 'j'; INSERT INTO item VALUES ('k', 'l')")
     for index in order { try peers[3].pull(from: peers[index]) }
     #expect(try peers[3].rows("SELECT id FROM item").isEmpty)
-    #expect(try peers[3].store.heldRecords(limit: 9).map(\.reason) == [.parentDeleted, .parentDeleted])
+    #expect(try peers[3].store.held.list(limit: 9).map(\.reason) == [.parentDeleted, .parentDeleted])
     try peers[3].run("INSERT INTO list VALUES ('l')")
     try synchronize(peers)
     for peer in peers { #expect(try peer.rows("SELECT id FROM item ORDER BY id") == ["\"i\"", "\"k\""]) }

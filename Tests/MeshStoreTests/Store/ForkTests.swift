@@ -28,7 +28,7 @@ private let schema = """
       try one.run(
         "INSERT INTO list VALUES ('a', 'first', NULL), ('b', 'first', NULL); INSERT INTO item VALUES ('x', 'b', 0)")
       for peer in peers[1...] { try peer.pull(from: one) }
-      limit = try one.store.mergedVector(Peer.zone)[one.author]
+      limit = try one.store.log.mergedVector(Peer.zone)[one.author]
     }
 
     /// As a node does it once it knows the proof.
@@ -36,12 +36,12 @@ private let schema = """
       try peer.flush()
       let fork = Author(device: one.author.device, instance: InstanceID(1))
       peer.cuts = [fork: limit]
-      try peer.store.cut(
+      try peer.store.merges.cut(
         peer.cuts, aftermath: [fork: peer.author == fork ? .writtenAgain : .kept], zone: Peer.zone, peer.reader,
         now: peer.now)
       guard peer.author == fork else { return }
       try peer.renew(InstanceID(peer === one ? 101 : 102))
-      while try peer.store.writeAgain(peer.writer, now: peer.now) != nil {}
+      while try peer.store.localWrites.writeAgain(peer.writer, now: peer.now) != nil {}
     }
   }
 
@@ -53,7 +53,7 @@ private let schema = """
       #expect(try peer.digest() == peers[0].digest(), sourceLocation: location)
       #expect(try peer.rows(Self.rows) == peers[0].rows(Self.rows), sourceLocation: location)
       #expect(try peer.rows(Self.items) == peers[0].rows(Self.items), sourceLocation: location)
-      #expect(try peer.store.heldCounts().isEmpty, sourceLocation: location)
+      #expect(try peer.store.figures.heldCounts().isEmpty, sourceLocation: location)
     }
   }
 
@@ -63,15 +63,15 @@ private let schema = """
     try b.pull(from: a)
     try b.run("DELETE FROM list WHERE id = 'a'")
     try a.pull(from: b)
-    #expect(try a.rows(Self.rows).isEmpty && a.store.conflicts(limit: 10).allSatisfy { $0.column != nil })
+    #expect(try a.rows(Self.rows).isEmpty && a.store.conflicts.list(limit: 10).allSatisfy { $0.column != nil })
     a.cuts = [b.author: 0]
-    try a.store.cut(a.cuts, aftermath: [b.author: .kept], zone: Peer.zone, a.reader, now: a.now)
+    try a.store.merges.cut(a.cuts, aftermath: [b.author: .kept], zone: Peer.zone, a.reader, now: a.now)
     #expect(try a.rows(Self.rows).count == 1)
-    let lost = try a.store.conflicts(limit: 10).filter { $0.column == nil }
+    let lost = try a.store.conflicts.list(limit: 10).filter { $0.column == nil }
     #expect(lost.map(\.key) == [.text("a")] && lost.map(\.loser.author) == [b.author])
     try a.run("DELETE FROM list WHERE id = 'a'")
     try a.flush()
-    #expect(try a.store.conflicts(limit: 10).allSatisfy { $0.column != nil })
+    #expect(try a.store.conflicts.list(limit: 10).allSatisfy { $0.column != nil })
   }
 
   @Test(arguments: TestSeeds.through(24 as UInt64))
@@ -117,14 +117,14 @@ private let schema = """
     try world.one.run("UPDATE list SET title = 'lost' WHERE id = 'a'; INSERT INTO list VALUES ('new', 'lost', NULL)")
     try world.readers[0].pull(from: world.one)
     try world.cut(world.readers[0])
-    let conflicts = try world.readers[0].store.conflicts(limit: 10)
+    let conflicts = try world.readers[0].store.conflicts.list(limit: 10)
     #expect(conflicts.filter { $0.loserValue == .text("lost") }.count == 2)
     #expect(conflicts.contains { $0.key == .text("a") && $0.winnerValue == .text("first") })
     #expect(try world.readers[0].digest() == world.readers[2].digest())
     // Its writer comes back after all.
     try world.cut(world.one)
     try world.readers[0].pull(from: world.one)
-    #expect(try world.readers[0].store.conflicts(limit: 10).allSatisfy { $0.loserValue != .text("lost") })
+    #expect(try world.readers[0].store.conflicts.list(limit: 10).allSatisfy { $0.loserValue != .text("lost") })
   }
 
   @Test("a row that a cut took away comes back by the number of its conflict")
@@ -138,16 +138,18 @@ private let schema = """
     try reader.pull(from: world.one)
     try world.cut(reader)
     #expect(try reader.rows("SELECT * FROM list WHERE id = 'new'").isEmpty && reader.rows("SELECT * FROM tag").isEmpty)
-    let conflicts = try reader.store.conflicts(limit: 10)
+    let conflicts = try reader.store.conflicts.list(limit: 10)
     for key in ["new", "alone"] {
       let number = try #require(conflicts.first { $0.key == .text(Array(key.utf8)) }?.id)
-      _ = try reader.store.restore(.conflict(number)) { _ in reader.reader }
+      _ = try reader.store.history.restore(.conflict(number)) { _ in reader.reader }
     }
     #expect(try reader.rows("SELECT * FROM list WHERE id = 'new'") == ["\"new\"|\"lost\"|\"note\""])
     #expect(try reader.rows("SELECT * FROM tag") == ["\"alone\""])
     try reader.flush()
-    for conflict in try reader.store.conflicts(limit: 10) {
-      #expect(throws: Never.self) { _ = try reader.store.restore(.conflict(conflict.id)) { _ in reader.reader } }
+    for conflict in try reader.store.conflicts.list(limit: 10) {
+      #expect(throws: Never.self) {
+        _ = try reader.store.history.restore(.conflict(conflict.id)) { _ in reader.reader }
+      }
     }
   }
 
@@ -166,7 +168,7 @@ private let schema = """
     try world.readers[1].receive(from: world.other)
     world.readers[1].now = world.other.now
     #expect(
-      try world.readers[1].store.apply(Peer.zone, world.readers[1].reader, now: world.other.now)
+      try world.readers[1].store.merges.apply(Peer.zone, world.readers[1].reader, now: world.other.now)
         == .merged(records: 1_000, unitEnded: false))
     for peer in world.peers.reversed() { try world.cut(peer) }
     for reader in world.readers { #expect(try reader.rows("SELECT count(*) FROM list") == ["2"]) }
@@ -181,7 +183,7 @@ private let schema = """
       "INSERT INTO list VALUES ('long', hex(randomblob(400000)), NULL); INSERT INTO item VALUES ('new', 'a', 1)")
     try world.one.flush()
     let long = try world.one.rows("SELECT title FROM list WHERE id = 'long'")
-    try world.one.store.untrack(["item"])
+    try world.one.store.tables.untrack(["item"])
     try world.one.run("DROP TABLE item")
     try world.cut(world.one)
     try world.readers[0].pull(from: world.one)
@@ -198,11 +200,11 @@ private let schema = """
     try one.run("UPDATE list SET title = 'ahead' WHERE id = 'a'")
     try one.flush()
     one.now = now
-    let end = try one.store.unitEnd(
+    let end = try one.store.log.unitEnd(
       Peer.zone, one.author, notLaterThan: HybridTime(milliseconds: now + Choices.clockBound))
     #expect(end == world.limit)
     try world.cut(one)
-    let head = try #require(try one.store.mergedHeads(Peer.zone)[one.author])
+    let head = try #require(try one.store.log.mergedHeads(Peer.zone)[one.author])
     #expect(head.time.milliseconds <= one.now)
     try reader.pull(from: one)
     #expect(try reader.rows("SELECT title FROM list WHERE id = 'a'") == ["\"ahead\""])

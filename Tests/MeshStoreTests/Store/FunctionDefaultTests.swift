@@ -25,11 +25,12 @@ import Testing
     try peers[1].flush()
     try peers[0].pull(from: peers[1])
     #expect(try peers[0].rows(all) == [#""made by the app"|"one"|"edited""#])
-    #expect(try peers[0].store.status().held == [:] && peers[1].store.status().held == [:])
+    #expect(try peers[0].store.figures.status().held == [:] && peers[1].store.figures.status().held == [:])
     let adopting = try Peer(3)
-    _ = try adopting.store.saveForeignSchema(
-      peers[0].store.schemaDescriptions(), device: peers[0].author.device, isOwn: true)
-    #expect(try adopting.store.adopt(adopting.store.foreignSchemas(), now: adopting.now) == Store.Adoption())
+    _ = try adopting.store.schema.saveForeignSchema(
+      peers[0].store.schema.schemaDescriptions(), device: peers[0].author.device, isOwn: true)
+    #expect(
+      try adopting.store.schema.adopt(adopting.store.schema.foreign(), now: adopting.now) == StoreSchema.Adoption())
     #expect(try adopting.rows("SELECT dflt_value FROM pragma_table_info('t') WHERE name = 'w'") == [#""uuid()""#])
   }
 }

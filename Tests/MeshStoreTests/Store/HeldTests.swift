@@ -11,7 +11,7 @@ import Testing
     """
 
   private func explain(_ peer: Peer, _ table: String, _ key: String) throws -> HeldRecord? {
-    try peer.store.explain(table: table, key: .text(Array(key.utf8))) { _ in peer.reader }.first?.held
+    try peer.store.history.explain(table: table, key: .text(Array(key.utf8))) { _ in peer.reader }.first?.held
   }
 
   @Test func aRecordThatIsNothingButItsKeyIsShownOnceItsTableIsHere() throws {
@@ -19,12 +19,12 @@ import Testing
     let b = try Peer(2)
     try a.run("INSERT INTO t VALUES ('k')")
     try b.pull(from: a)
-    #expect(try b.store.heldRecords(limit: 9).map(\.reason) == [.unknownTable])
+    #expect(try b.store.held.list(limit: 9).map(\.reason) == [.unknownTable])
     try b.run("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)")
-    try b.store.track(tables: ["t"], now: b.now)
+    try b.store.tables.track(tables: ["t"], now: b.now)
     try b.apply()
     #expect(try b.rows("SELECT id FROM t") == ["\"k\""])
-    #expect(try b.store.heldRecords(limit: 9).isEmpty)
+    #expect(try b.store.held.list(limit: 9).isEmpty)
     #expect(try a.digest() == b.digest())
   }
 
@@ -33,7 +33,7 @@ import Testing
     let b = try Peer(2, schema: Self.lists, track: ["list", "item"])
     try a.run("INSERT INTO item VALUES ('i', 'l')")
     try b.pull(from: a)
-    let waiting = try #require(try b.store.heldRecords(limit: 9).first)
+    let waiting = try #require(try b.store.held.list(limit: 9).first)
     #expect(waiting.reason == .missingParent)
     #expect(waiting.waitsFor == [.init(table: "list", key: .text(Array("l".utf8)), zone: nil)])
     let since = try #require(waiting.since)
@@ -42,11 +42,11 @@ import Testing
     // The parent came and went: it is another reason, and the record was in its table in between.
     try a.run("INSERT INTO list VALUES ('l')")
     try b.pull(from: a)
-    #expect(try b.store.heldRecords(limit: 9).isEmpty && explain(b, "item", "i") == nil)
+    #expect(try b.store.held.list(limit: 9).isEmpty && explain(b, "item", "i") == nil)
     try a.run("INSERT INTO item VALUES ('j', 'l')")
     try b.run("DELETE FROM list")
     try synchronize([a, b])
-    #expect(try b.store.heldRecords(limit: 9).map(\.reason) == [.parentDeleted])
+    #expect(try b.store.held.list(limit: 9).map(\.reason) == [.parentDeleted])
   }
 
   @Test func fromOneReasonToTheNextTheTimeStays() throws {
@@ -54,11 +54,11 @@ import Testing
     let b = try Peer(2)
     try a.run("INSERT INTO item VALUES ('i', 'l')")
     try b.pull(from: a)
-    let unknown = try #require(try b.store.heldRecords(limit: 9).first)
+    let unknown = try #require(try b.store.held.list(limit: 9).first)
     try b.run(Self.lists)
-    try b.store.track(tables: ["list", "item"], now: b.now)
+    try b.store.tables.track(tables: ["list", "item"], now: b.now)
     try b.apply()
-    let missing = try #require(try b.store.heldRecords(limit: 9).first)
+    let missing = try #require(try b.store.held.list(limit: 9).first)
     #expect(unknown.reason == .unknownTable && missing.reason == .missingParent)
     #expect(missing.since == unknown.since)
   }
@@ -68,7 +68,7 @@ import Testing
     try a.run("INSERT INTO t VALUES ('k', printf('%.*c', \(Limits.longValue + 1), 'x'))")
     try a.flush()
     #expect(try explain(a, "t", "k")?.reason == .valueTooLong)
-    #expect(try a.store.heldRecords(limit: 9).map(\.reason) == [.valueTooLong])
+    #expect(try a.store.held.list(limit: 9).map(\.reason) == [.valueTooLong])
   }
 
   @Test func whatATriggerRefusedForAnotherTablesSakeIsShownWhenItIsTriedAgain() throws {
@@ -84,15 +84,15 @@ import Testing
     try b.upkeep()
     try a.run("INSERT INTO t VALUES ('k'), ('l')")
     try b.pull(from: a)
-    #expect(try b.store.heldRecords(limit: 9).map(\.message) == ["the door is closed", "the door is closed"])
+    #expect(try b.store.held.list(limit: 9).map(\.message) == ["the door is closed", "the door is closed"])
     try b.run("DELETE FROM settings")
     try b.apply()
     #expect(try b.rows("SELECT id FROM t").isEmpty, "nothing told that it would fit now")
-    try b.store.retryHeld()
-    #expect(try b.store.isShowing())
+    try b.store.held.retry()
+    #expect(try b.store.merges.isShowing())
     try b.apply()
     #expect(try b.rows("SELECT id FROM t") == ["\"k\"", "\"l\""])
-    #expect(try !b.store.isShowing() && a.digest() == b.digest())
+    #expect(try !b.store.merges.isShowing() && a.digest() == b.digest())
   }
 
   @Test func whatAnOlderFileHoldsWithoutATimeIsFoundAndShown() throws {
@@ -102,9 +102,9 @@ import Testing
     try b.pull(from: a)
     try b.run("UPDATE mesh_record SET extra = NULL; UPDATE mesh_state SET format = 2")
     try b.reopen()
-    #expect(try b.store.heldRecords(limit: 9).map(\.since) == [nil])
+    #expect(try b.store.held.list(limit: 9).map(\.since) == [nil])
     try b.run("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)")
-    try b.store.track(tables: ["t"], now: b.now)
+    try b.store.tables.track(tables: ["t"], now: b.now)
     try b.apply()
     #expect(try b.rows("SELECT id FROM t") == ["\"k\""])
   }
@@ -113,13 +113,13 @@ import Testing
     let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, n INTEGER, v TEXT)", track: ["t"])
     try a.run("INSERT INTO t VALUES ('k', 1, printf('%.*c', \((64 << 20) + 1), 'x'))")
     try a.flush()
-    let first = try #require(try a.store.heldRecords(limit: 9).first)
+    let first = try #require(try a.store.held.list(limit: 9).first)
     #expect(first.reason == .valueTooLong)
     let since = try #require(first.since)
     #expect(since > 1_700_000_000_000)
     try a.run("UPDATE mesh_held SET since = 5; UPDATE t SET n = 2")
     try a.flush()
-    #expect(try a.store.heldRecords(limit: 9).map(\.since) == [5])
+    #expect(try a.store.held.list(limit: 9).map(\.since) == [5])
   }
 
   @Test func theCountsSayWhatTheListSays() throws {
@@ -130,7 +130,7 @@ import Testing
     let (a, b) = (try Peer(1, schema: schema, track: ["p", "c"]), try Peer(2, schema: schema, track: ["p", "c"]))
     try a.run("INSERT INTO c VALUES ('x', 'k')")
     try b.pull(from: a)
-    #expect(try b.store.status().held == [.missingParent: 1])
+    #expect(try b.store.figures.status().held == [.missingParent: 1])
     // The parent is merged with its delete.
     try b.run("INSERT INTO p VALUES ('k')")
     try b.flush()
@@ -138,8 +138,8 @@ import Testing
     try b.run("DELETE FROM p")
     try a.pull(from: b)
     for peer in [a, b] {
-      let listed = try peer.store.heldRecords(limit: 9).map(\.reason)
-      #expect(try peer.store.status().held.map(\.key) == listed)
+      let listed = try peer.store.held.list(limit: 9).map(\.reason)
+      #expect(try peer.store.figures.status().held.map(\.key) == listed)
     }
   }
 }

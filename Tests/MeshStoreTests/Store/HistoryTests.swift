@@ -88,7 +88,7 @@ struct Dice {
     var live: Int { states.values.count(where: \.isAlive) }
 
     init(_ peer: Peer) throws {
-      let batch = try peer.store.changeSets(
+      let batch = try peer.store.log.changeSets(
         Peer.zone, beyond: VersionVector(), after: 0, maximumBytes: 1 << 30)
       for bytes in batch.changeSets.reversed() {
         let changeSet = try ChangeSet(bytes, with: peer.cryptography)
@@ -119,7 +119,7 @@ struct Dice {
     /// An item is shown exactly where its list lives, or where its reference or the list's key was written with foreign keys off. Its
     /// other list is shown where that lives, likewise.
     func check(_ peer: Peer) throws {
-      let held = try peer.store.heldRecords(limit: 999).filter { $0.reason == .shownHereOnly }
+      let held = try peer.store.held.list(limit: 999).filter { $0.reason == .shownHereOnly }
       let dangling = Dictionary(
         held.map { (Key(table: $0.table, key: $0.key), $0.waitsFor.map(\.key)) }, uniquingKeysWith: { $1 })
       for (key, parents) in dangling {
@@ -127,7 +127,7 @@ struct Dice {
         #expect(parents.allSatisfy { wrote(peer.author, key) || wrote(peer.author, Key(table: "list", key: $0)) })
       }
       for (key, state) in states where key.table == "item" {
-        let shown = try peer.store.read { transaction -> [Value]? in
+        let shown = try peer.store.access.read { transaction -> [Value]? in
           let table = transaction.catalog.allTables.first { $0.schema.name == "item" }.unsafe
           return try transaction.sql.first("SELECT a, b, c, list, other FROM item WHERE id = ?", [key.key]) { row in
             (0..<5).map { row.value($0) }

@@ -21,11 +21,11 @@ import Testing
   @Test("edits and deletes of an untracked table are merged when it is tracked again", arguments: [true, false])
   func untrackedEdits(_ isPulled: Bool) throws {
     let (a, b) = try peers()
-    try b.store.untrack(["t"])
+    try b.store.tables.untrack(["t"])
     try b.run("UPDATE t SET a = 'b' WHERE id = 'k'; DELETE FROM t WHERE id = 'l'; INSERT INTO t VALUES ('z', 'z', 9)")
     try a.run("UPDATE t SET n = 7 WHERE id = 'k'; DELETE FROM t WHERE id = 'm'")
     if isPulled { try b.pull(from: a) }
-    try b.store.track(tables: ["t"], now: b.now)
+    try b.store.tables.track(tables: ["t"], now: b.now)
     try synchronize([a, b])
     try expectEqual([a, b], Self.rows, ["\"k\"|\"b\"|7", "\"o\"|\"o\"|4", "\"z\"|\"z\"|9"])
     try expectNoConflicts([a, b])
@@ -34,19 +34,19 @@ import Testing
   @Test("an edit of an untracked table that meets another's is listed and can be restored")
   func untrackedConflicts() throws {
     let (a, b) = try peers()
-    try b.store.untrack(["t"])
+    try b.store.tables.untrack(["t"])
     try b.run("UPDATE t SET a = 'b' WHERE id IN ('k', 'm'); DELETE FROM t WHERE id = 'l'")
     try a.run("UPDATE t SET a = 'a' WHERE id IN ('k', 'l'); DELETE FROM t WHERE id = 'm'")
     try b.pull(from: a)
-    try b.store.track(tables: ["t"], now: b.now)
+    try b.store.tables.track(tables: ["t"], now: b.now)
     try synchronize([a, b])
     try expectEqual([a, b], Self.rows, ["\"k\"|\"a\"|1", "\"l\"|\"a\"|2", "\"o\"|\"o\"|4"])
-    let conflicts = try b.store.conflicts(limit: 9)
+    let conflicts = try b.store.conflicts.list(limit: 9)
     #expect(
       Set(conflicts.map { "\($0.key) \($0.column ?? "delete") \($0.loserValue)" })
         == Set(["k a b", "m a b"].map { "\(Value.text(Array($0.prefix(1).utf8))) a \(Value.text(Array("b".utf8)))" })
         .union(["\(Value.text(Array("l".utf8))) delete \(Value.null)"]))
-    for conflict in conflicts { _ = try b.store.restore(.conflict(conflict.id)) { _ in b.reader } }
+    for conflict in conflicts { _ = try b.store.history.restore(.conflict(conflict.id)) { _ in b.reader } }
     try synchronize([a, b])
     try expectEqual([a, b], Self.rows, ["\"k\"|\"b\"|1", "\"m\"|\"b\"|3", "\"o\"|\"o\"|4"])
   }
@@ -54,15 +54,15 @@ import Testing
   @Test("most rows of an untracked table can be deleted, and stay deleted when it is tracked again")
   func untrackedDeletes() throws {
     let (a, b) = try peers()
-    try b.store.untrack(["t"])
+    try b.store.tables.untrack(["t"])
     try b.run("DELETE FROM t WHERE id <> 'o'")
-    try b.store.track(tables: ["t"], now: b.now)
+    try b.store.tables.track(tables: ["t"], now: b.now)
     try synchronize([a, b])
     try expectEqual([a, b], Self.rows, ["\"o\"|\"o\"|4"])
     // Without its rows, the table could be another one of the same name.
-    try b.store.untrack(["t"])
+    try b.store.tables.untrack(["t"])
     try b.run("DROP TABLE t; \(Self.schema)")
-    try b.store.track(tables: ["t"], now: b.now)
+    try b.store.tables.track(tables: ["t"], now: b.now)
     try synchronize([a, b])
     try expectEqual([a, b], Self.rows, ["\"o\"|\"o\"|4"])
   }
@@ -72,9 +72,9 @@ import Testing
     let (a, b) = try peers()
     try b.run("DELETE FROM t WHERE id = 'k'")
     try synchronize([a, b])
-    try b.store.untrack(["t"])
+    try b.store.tables.untrack(["t"])
     try b.run("INSERT INTO t VALUES ('k', 'again', 5)")
-    try b.store.track(tables: ["t"], now: b.now)
+    try b.store.tables.track(tables: ["t"], now: b.now)
     try synchronize([a, b])
     #expect(try a.rows("SELECT a, n FROM t WHERE id = 'k'") == ["\"again\"|5"])
     #expect(try a.digest() == b.digest())
@@ -89,7 +89,7 @@ import Testing
     let b = try Peer(2, schema: Self.schema)
     let (first, second) = a.author.device < b.author.device ? (a, b) : (b, a)
     try first.run("INSERT INTO t VALUES ('k', 'now', 1), ('l', 'same', 2), ('gone', 'x', 3), ('other', 'u', 5)")
-    try first.store.track(tables: ["t"], now: first.now)
+    try first.store.tables.track(tables: ["t"], now: first.now)
     try first.flush()
     try first.run("DELETE FROM t WHERE id IN ('gone', 'other')")
     try first.flush()
@@ -100,11 +100,11 @@ import Testing
       INSERT INTO t VALUES ('k', 'older', 1), ('l', 'same', 2), ('gone', 'x', 3), ('other', 'v', 5), ('mine', 'y', 4)
       """)
     if isPulled { try second.pull(from: first) }
-    try second.store.track(tables: ["t"], now: second.now)
+    try second.store.tables.track(tables: ["t"], now: second.now)
     try synchronize([first, second])
     try expectEqual([first, second], Self.rows, ["\"k\"|\"now\"|1", "\"l\"|\"same\"|2", "\"mine\"|\"y\"|4"])
     try expectNoConflicts([first])
-    let lost = try second.store.conflicts(limit: 9)
+    let lost = try second.store.conflicts.list(limit: 9)
     #expect(lost.filter { $0.key == .text("k") }.map(\.loserValue) == [.text("older")])
     // If the joiner tracks first, it meets the very values that it has, and then a delete by somebody who had seen them.
     let gone = lost.filter { $0.key == .text("gone") }.map(\.loserValue)
@@ -117,9 +117,9 @@ import Testing
     // What was kept is named by its own time, also after an edit.
     try first.run("UPDATE t SET a = 'later' WHERE id = 'k'")
     try synchronize([first, second])
-    let after = try #require(try second.store.conflicts(limit: 9).first { $0.id == old.id })
+    let after = try #require(try second.store.conflicts.list(limit: 9).first { $0.id == old.id })
     #expect(after.winnerValue == .text("later") && !after.winner.time.isImport)
-    _ = try second.store.restore(.conflict(old.id)) { _ in second.reader }
+    _ = try second.store.history.restore(.conflict(old.id)) { _ in second.reader }
     try synchronize([first, second])
     #expect(try first.rows("SELECT a FROM t WHERE id = 'k'") == ["\"older\""])
   }
@@ -150,7 +150,7 @@ import Testing
     try synchronize([a, b])
     #expect(try a.rows("SELECT c FROM t WHERE id = 'l'") == ["\"seen\""])
     try expectNoConflicts([editor])
-    #expect(try other.store.conflicts(limit: 9).map(\.loserValue) == [.text("calculated")])
+    #expect(try other.store.conflicts.list(limit: 9).map(\.loserValue) == [.text("calculated")])
   }
 
   @Test("what can't be told from a backfill is listed where it was shown")
@@ -162,7 +162,7 @@ import Testing
     let shown = try a.rows("SELECT c FROM t WHERE id = 'k'")
     #expect(try b.rows("SELECT c FROM t WHERE id = 'k'") == shown && a.digest() == b.digest())
     let (loser, winner) = shown == ["\"typed\""] ? (b, a) : (a, b)
-    #expect(try loser.store.conflicts(limit: 9).count == 1)
+    #expect(try loser.store.conflicts.list(limit: 9).count == 1)
     try expectNoConflicts([winner])
   }
 
@@ -176,7 +176,7 @@ import Testing
     try b.run(Self.fill)
     try synchronize([a, b])
     try expectEqual([a, b], "SELECT c FROM t WHERE id = 'k'", ["\"edited\""])
-    #expect(try b.store.conflicts(limit: 9).map(\.loserValue) == [.text("calculated")])
+    #expect(try b.store.conflicts.list(limit: 9).map(\.loserValue) == [.text("calculated")])
     try expectNoConflicts([a])
   }
 
@@ -198,7 +198,7 @@ import Testing
       try synchronize([a, b])
       let rows = ["\"k\"|\"none\"", "\"l\"|\"calculated\"", "\"m\"|\"calculated\"", "\"o\"|\"calculated\""]
       try expectEqual([a, b], "SELECT id, \(column) FROM t ORDER BY id", rows)
-      #expect(try editor.store.conflicts(limit: 9).allSatisfy { $0.column != column })
+      #expect(try editor.store.conflicts.list(limit: 9).allSatisfy { $0.column != column })
     }
   }
 
@@ -216,9 +216,9 @@ import Testing
       #expect(try b.rows("SELECT c FROM t WHERE id = 'k'") == shown && a.digest() == b.digest())
       let isKept = shown == ["\"none\""]
       let (loser, value) = isKept ? (other, "calculated") : (editor, "none")
-      let lost = try #require(try loser.store.conflicts(limit: 9).first { $0.key == .text("k") })
+      let lost = try #require(try loser.store.conflicts.list(limit: 9).first { $0.key == .text("k") })
       #expect(lost.loserValue == .text(value))
-      _ = try loser.store.restore(.conflict(lost.id)) { _ in loser.reader }
+      _ = try loser.store.history.restore(.conflict(lost.id)) { _ in loser.reader }
       try synchronize([a, b])
       try expectEqual([a, b], "SELECT c FROM t WHERE id = 'k'", ["\"\(value)\""])
     }
@@ -245,7 +245,7 @@ import Testing
     try edit(b, "UPDATE t SET c = 'none' WHERE id = 'k'")
     try synchronize([a, b])
     try expectEqual([a, b], "SELECT c FROM t WHERE id = 'k'", ["\"edited\""])
-    #expect(try b.store.conflicts(limit: 9).map(\.loserValue) == [.text("none")])
+    #expect(try b.store.conflicts.list(limit: 9).map(\.loserValue) == [.text("none")])
     try expectNoConflicts([a])
   }
 
@@ -273,7 +273,7 @@ import Testing
     let shown = try a.rows("SELECT n FROM t WHERE id = 'k'")
     #expect(try b.rows("SELECT n FROM t WHERE id = 'k'") == shown && a.digest() == b.digest())
     let (loser, value) = shown == ["1"] ? (other, Value.integer(6)) : (editor, .integer(1))
-    #expect(try loser.store.conflicts(limit: 9).map(\.loserValue) == [value])
+    #expect(try loser.store.conflicts.list(limit: 9).map(\.loserValue) == [value])
     // An update that changes nothing is no write.
     try editor.run("UPDATE t SET n = n")
     #expect(try editor.flush() == 0)

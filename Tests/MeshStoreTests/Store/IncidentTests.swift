@@ -23,14 +23,14 @@ import Testing
     let (a, b) = (try peer(1), try peer(2))
     try fill(a, 1...20_000)
     try b.pull(from: a)
-    let before = try a.store.storedVector(Peer.zone)
+    let before = try a.store.log.storedVector(Peer.zone)
     for peer in [a, b] {
       try peer.run(change)
       #expect(try peer.flush() == 0)
-      #expect(try peer.store.status().pending == 0)
+      #expect(try peer.store.figures.status().pending == 0)
     }
     try synchronize([a, b])
-    #expect(try a.store.storedVector(Peer.zone) == before)
+    #expect(try a.store.log.storedVector(Peer.zone) == before)
     #expect(try a.digest() == b.digest())
     // It is a column like any other from then on.
     try a.run("UPDATE t SET c = 9 WHERE id = 5")
@@ -42,10 +42,10 @@ import Testing
   private func catchUp(_ peer: Peer, from source: Peer) throws {
     var position: Int64 = 0
     while true {
-      let batch = try source.store.changeSets(
-        Peer.zone, beyond: peer.store.storedVector(Peer.zone), after: position, maximumBytes: 1)
+      let batch = try source.store.log.changeSets(
+        Peer.zone, beyond: peer.store.log.storedVector(Peer.zone), after: position, maximumBytes: 1)
       let changeSets = try batch.changeSets.map { try ChangeSet($0, with: peer.cryptography) }
-      _ = try peer.store.store(changeSets, zone: Peer.zone, now: peer.now)
+      _ = try peer.store.log.store(changeSets, zone: Peer.zone, now: peer.now)
       position = batch.position
       try peer.apply()
       if batch.isComplete { return }
@@ -60,15 +60,15 @@ import Testing
       try source.pull(from: cut)
     }
     source.cuts = [cut.author: 1]
-    try source.store.cut(source.cuts, aftermath: [:], zone: Peer.zone, source.reader, now: source.now)
+    try source.store.merges.cut(source.cuts, aftermath: [:], zone: Peer.zone, source.reader, now: source.now)
     // The end of its unit never comes.
     try fill(broken, 10_001...13_500)
     try broken.flush()
-    let parts = try broken.store.changeSets(
+    let parts = try broken.store.log.changeSets(
       Peer.zone, beyond: VersionVector(), after: 0, maximumBytes: 64 << 20
     ).changeSets.map { try ChangeSet($0, with: source.cryptography) }
     try #require(parts.count > 2 && parts.last?.header.part.isFinal == true)
-    _ = try source.store.store(Array(parts.dropLast()), zone: Peer.zone, now: source.now)
+    _ = try source.store.log.store(Array(parts.dropLast()), zone: Peer.zone, now: source.now)
     // A value in pieces, an empty unit's worth of nothing, a row that came and went, and ordinary rows after all of it.
     try honest.run("INSERT INTO t VALUES (20001, hex(zeroblob(900000)))")
     try source.pull(from: honest)
@@ -80,14 +80,14 @@ import Testing
     let newcomer = try peer(5)
     newcomer.now = source.now
     newcomer.cuts = source.cuts
-    try newcomer.store.cut(newcomer.cuts, aftermath: [:], zone: Peer.zone, newcomer.reader, now: newcomer.now)
+    try newcomer.store.merges.cut(newcomer.cuts, aftermath: [:], zone: Peer.zone, newcomer.reader, now: newcomer.now)
     try catchUp(newcomer, from: source)
     #expect(try newcomer.rows("SELECT count(*) FROM t") == ["10"])
     #expect(try newcomer.rows("SELECT * FROM t ORDER BY id") == source.rows("SELECT * FROM t ORDER BY id"))
-    #expect(try newcomer.store.mergedVector(Peer.zone) == source.store.mergedVector(Peer.zone))
+    #expect(try newcomer.store.log.mergedVector(Peer.zone) == source.store.log.mergedVector(Peer.zone))
     #expect(try newcomer.digest() == source.digest())
     // And goes on with the unit whose end was missing.
-    _ = try source.store.store(parts.suffix(1), zone: Peer.zone, now: source.now)
+    _ = try source.store.log.store(parts.suffix(1), zone: Peer.zone, now: source.now)
     try source.apply()
     try catchUp(newcomer, from: source)
     #expect(try newcomer.rows("SELECT count(*) FROM t") == ["3510"])

@@ -25,13 +25,13 @@ import Testing
     try synchronize([a, b])
     #expect(try b.rows("SELECT * FROM n ORDER BY id") == rows && a.digest() == b.digest())
     #expect(try a.rows("SELECT count(*) FROM n") == ["5"], "its rows stay as they are")
-    #expect(try a.store.unsent(Peer.zone) == .unsendable)
-    guard case .keyChanged("n", let was) = try a.store.captureFaults().first else { throw Stuck() }
+    #expect(try a.store.capture.unsent(Peer.zone) == .unsendable)
+    guard case .keyChanged("n", let was) = try a.store.capture.faults().first else { throw Stuck() }
     #expect(was == "id text COLLATE RTRIM")
     // What was written meanwhile comes along.
     try a.run(Self.rebuild("id TEXT PRIMARY KEY NOT NULL COLLATE RTRIM, v TEXT"))
     try synchronize([a, b])
-    #expect(try a.store.captureFaults().isEmpty && a.store.unsent(Peer.zone) == .nothing)
+    #expect(try a.store.capture.faults().isEmpty && a.store.capture.unsent(Peer.zone) == .nothing)
     #expect(try b.rows("SELECT v FROM n WHERE id = 'new'") == ["\"7\""])
     #expect(
       try b.rows("SELECT * FROM n ORDER BY id") == a.rows("SELECT * FROM n ORDER BY id") && a.digest() == b.digest())
@@ -41,11 +41,11 @@ import Testing
     let a = try Peer(1, schema: Self.schema, track: ["n"])
     try a.run("INSERT INTO n VALUES ('x', '2')")
     try a.flush()
-    try a.store.untrack(["n"])
+    try a.store.tables.untrack(["n"])
     try a.run(Self.rebuild("id TEXT PRIMARY KEY NOT NULL, v TEXT"))
-    #expect(throws: StoreError.self) { try a.store.track(tables: ["n"], now: a.now) }
+    #expect(throws: StoreError.self) { try a.store.tables.track(tables: ["n"], now: a.now) }
     try a.run("DROP TABLE n; \(Self.schema)")
-    _ = try a.store.track(tables: ["n"], now: a.now)
+    _ = try a.store.tables.track(tables: ["n"], now: a.now)
   }
 
   @Test("keys of another type are held and never become one row")
@@ -58,7 +58,7 @@ import Testing
     #expect(try a.rows("SELECT id, v FROM k ORDER BY id") == ["\"01\"|\"zero one\"", "\"1\"|\"one\"", "\"x\"|\"ex\""])
     #expect(try b.rows("SELECT id, v FROM k") == ["1|\"number one\""])
     #expect(try a.digest() == b.digest())
-    #expect(try a.store.status().held == [.constraint: 1] && b.store.status().held == [.constraint: 3])
+    #expect(try a.store.figures.status().held == [.constraint: 1] && b.store.figures.status().held == [.constraint: 3])
     try a.run("DELETE FROM k WHERE id = '01'")
     try synchronize([a, b])
     #expect(try b.rows("SELECT id, v FROM k") == ["1|\"number one\""] && a.digest() == b.digest())

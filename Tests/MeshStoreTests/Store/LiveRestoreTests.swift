@@ -31,9 +31,9 @@ import Testing
   }
 
   private func expectNothingWorks(_ peer: Peer) {
-    expectReplaced("a flush") { _ = try peer.store.flush(peer.writer, now: peer.now) }
-    expectReplaced("a merge") { _ = try peer.store.apply(Peer.zone, peer.reader, now: peer.now) }
-    expectReplaced("a look") { _ = try peer.store.mergedVector(Peer.zone) }
+    expectReplaced("a flush") { _ = try peer.store.localWrites.flush(peer.writer, now: peer.now) }
+    expectReplaced("a merge") { _ = try peer.store.merges.apply(Peer.zone, peer.reader, now: peer.now) }
+    expectReplaced("a look") { _ = try peer.store.log.mergedVector(Peer.zone) }
     expectReplaced("upkeep") { try peer.upkeep() }
   }
 
@@ -45,14 +45,14 @@ import Testing
     let monday = try copy(peer)
     try peer.run("INSERT INTO list VALUES ('tue', 't')")
     try peer.flush()
-    let number = try peer.store.mergedVector(Peer.zone)[peer.author]
+    let number = try peer.store.log.mergedVector(Peer.zone)[peer.author]
     try monday.backup(to: peer.other)
     try peer.run("INSERT INTO list VALUES ('wed', 'w')")
     expectNothingWorks(peer)
     try peer.store.close()
     peer.store = try Store(path: peer.path, cryptography: peer.cryptography)
-    #expect(try peer.store.mergedVector(Peer.zone)[peer.author] == number - 1)
-    #expect(try peer.store.pendingCount() == 1, "what was written after it waits for a new instance")
+    #expect(try peer.store.log.mergedVector(Peer.zone)[peer.author] == number - 1)
+    #expect(try peer.store.localWrites.pendingCount() == 1, "what was written after it waits for a new instance")
   }
 
   @Test("a copy of an earlier life with as many commits is noticed")
@@ -92,11 +92,11 @@ import Testing
   @Test("a file that is moved away, or over, is told from the open one")
   func whereabouts() throws {
     let peer = try peer()
-    #expect(peer.store.whereabouts == .here)
+    #expect(peer.store.file.whereabouts == .here)
     try FileManager.default.moveItem(atPath: peer.path, toPath: peer.path + ".away")
-    #expect(peer.store.whereabouts == .gone)
+    #expect(peer.store.file.whereabouts == .gone)
     try Data().write(to: URL(fileURLWithPath: peer.path))
-    guard case .replaced = peer.store.whereabouts else {
+    guard case .replaced = peer.store.file.whereabouts else {
       Issue.record("another file is there")
       return
     }
@@ -113,7 +113,7 @@ import Testing
     let copied = try DatabaseQueue(path: target)
     #expect(try copied.read { try String.fetchAll($0, sql: "SELECT id FROM list") } == ["a"])
     #expect(throws: StoreError.self) { try DatabaseBackup.copy(databaseAt: peer.path, to: target) }
-    #expect(try peer.store.backUp(to: target + "2") > 0)
+    #expect(try peer.store.file.backUp(to: target + "2") > 0)
     let second = try DatabaseQueue(path: target + "2")
     #expect(try second.read { try String.fetchAll($0, sql: "PRAGMA integrity_check") } == ["ok"])
   }
@@ -138,7 +138,7 @@ import Testing
     try FileManager.default.createDirectory(atPath: target + "-journal", withIntermediateDirectories: false)
     #expect(throws: StoreError.self) { try DatabaseBackup.copy(databaseAt: peer.path, to: target) }
     #expect(FileStatus(path: target) == nil)
-    #expect(throws: StoreError.self) { try peer.store.backUp(to: target) }
+    #expect(throws: StoreError.self) { try peer.store.file.backUp(to: target) }
     #expect(FileStatus(path: target) == nil)
     try FileManager.default.removeItem(atPath: target + "-journal")
     #expect(try DatabaseBackup.copy(databaseAt: peer.path, to: target) > 0)

@@ -18,7 +18,7 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     try b.pull(from: a)
     #expect(try b.rows(same) == a.rows(same))
     #expect(try a.digest() == b.digest())
-    #expect(try a.store.mergedVector(Peer.zone)[a.author] > 8)
+    #expect(try a.store.log.mergedVector(Peer.zone)[a.author] > 8)
     try b.run("UPDATE t SET v = 'edited' WHERE id = 1")
     try a.pull(from: b)
     #expect(try b.rows(same) == a.rows(same))
@@ -30,37 +30,37 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     try a.run("INSERT INTO t VALUES (1, zeroblob(\(Limits.longValue + 1)), NULL), (2, 'x', NULL)")
     try b.pull(from: a)
     #expect(try b.rows("SELECT id FROM t") == ["2"])
-    #expect(try a.store.heldCounts() == ["value-too-long": 1])
+    #expect(try a.store.figures.heldCounts() == ["value-too-long": 1])
     try a.run("UPDATE t SET v = x'01' WHERE id = 1")
     try b.pull(from: a)
     #expect(try b.rows("SELECT id FROM t") == ["1", "2"])
-    #expect(try a.store.heldCounts().isEmpty)
+    #expect(try a.store.figures.heldCounts().isEmpty)
   }
 
   @Test func aTooLongValueThatIsDeletedIsNotToldOfAnyMore() throws {
     let a = try peer(1)
     try a.run("INSERT INTO t VALUES (1, zeroblob(\(Limits.longValue + 1)), NULL)")
     try a.flush()
-    #expect(try a.store.status().held == [.valueTooLong: 1])
+    #expect(try a.store.figures.status().held == [.valueTooLong: 1])
     try a.run("DELETE FROM t")
     try a.flush()
-    #expect(try a.store.status().held == [:])
+    #expect(try a.store.figures.status().held == [:])
   }
 
   @Test func whatAProgramWroteIsUnsentTillAChangeSetHasIt() throws {
     let a = try peer(1)
-    #expect(try a.store.unsent(Peer.zone) == .nothing)
+    #expect(try a.store.capture.unsent(Peer.zone) == .nothing)
     try a.run("INSERT INTO t VALUES (1, 'x', NULL)")
-    #expect(try a.store.unsent(Peer.zone) == .pending)
+    #expect(try a.store.capture.unsent(Peer.zone) == .pending)
     try a.flush()
-    #expect(try a.store.unsent(Peer.zone) == .nothing)
+    #expect(try a.store.capture.unsent(Peer.zone) == .nothing)
     try a.run("ALTER TABLE t ADD COLUMN more DEFAULT 7")
-    #expect(try a.store.unsent(Peer.zone) == .pending, "no trigger saw what a migration wrote")
+    #expect(try a.store.capture.unsent(Peer.zone) == .pending, "no trigger saw what a migration wrote")
     try a.upkeep()
-    #expect(try a.store.unsent(Peer.zone) == .nothing)
+    #expect(try a.store.capture.unsent(Peer.zone) == .nothing)
     try a.run("INSERT INTO t VALUES (2, zeroblob(\(Limits.longValue + 1)), NULL, NULL)")
     try a.flush()
-    #expect(try a.store.unsent(Peer.zone) == .unsendable)
+    #expect(try a.store.capture.unsent(Peer.zone) == .unsendable)
   }
 
   @Test func aUnitGoesOnAfterACrashBetweenItsParts() throws {
@@ -70,22 +70,22 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     )
     // The parts of a batch are sent once all of them would survive a power cut.
     for part in 1...17 {
-      let progress = try a.store.flush(a.writer, now: a.now)
+      let progress = try a.store.localWrites.flush(a.writer, now: a.now)
       #expect(progress.hasMore && !progress.unitEnded && progress.isSendable == (part == 16))
     }
-    #expect(try a.store.mergedVector(Peer.zone)[a.author] == 0)
+    #expect(try a.store.log.mergedVector(Peer.zone)[a.author] == 0)
     try b.receive(from: a)
     #expect(try b.apply() == [.unfinishedUnit: 16])
     try a.reopen()
     try b.receive(from: a)
-    #expect(try b.store.storedVector(Peer.zone)[a.author] == 16)
+    #expect(try b.store.log.storedVector(Peer.zone)[a.author] == 16)
     #expect(try a.flush() == 2)
-    #expect(try a.store.mergedVector(Peer.zone)[a.author] == 19)
+    #expect(try a.store.log.mergedVector(Peer.zone)[a.author] == 19)
     try b.receive(from: a)
     b.now = a.now
     // The reader stops between slices as well.
-    #expect(try b.store.apply(Peer.zone, b.reader, now: b.now) == .merged(records: 1_000, unitEnded: false))
-    #expect(try b.store.mergedVector(Peer.zone)[a.author] == 0)
+    #expect(try b.store.merges.apply(Peer.zone, b.reader, now: b.now) == .merged(records: 1_000, unitEnded: false))
+    #expect(try b.store.log.mergedVector(Peer.zone)[a.author] == 0)
     try b.reopen()
     #expect(try b.apply() == [:])
     #expect(try b.rows("SELECT count(*) FROM t") == ["18500"])
@@ -102,21 +102,21 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
       try peer.pull(from: b)
       try peer.pull(from: a)
     }
-    let limit = try b.store.mergedVector(Peer.zone)[b.author]
+    let limit = try b.store.log.mergedVector(Peer.zone)[b.author]
     let kept = try c.digest()
     try b.run("UPDATE t SET v = 'b cut' WHERE id = 2; DELETE FROM t WHERE id = 3; INSERT INTO t VALUES (4, 'b', NULL)")
     try a.pull(from: b)
     #expect(try a.rows("SELECT id FROM t") == ["1", "2", "4"])
     a.cuts = [b.author: limit]
-    try a.store.cut(a.cuts, zone: Peer.zone, a.reader, now: a.now)
+    try a.store.merges.cut(a.cuts, zone: Peer.zone, a.reader, now: a.now)
     #expect(try a.digest() == kept)
     #expect(try a.rows("SELECT * FROM t") == c.rows("SELECT * FROM t"))
-    #expect(try a.store.storedVector(Peer.zone)[b.author] == limit)
+    #expect(try a.store.log.storedVector(Peer.zone)[b.author] == limit)
     // What comes again is not merged, and a second cut drops it.
     #expect(try a.receive(from: b) == [.stored])
     try a.apply()
     #expect(try a.digest() == kept)
-    try a.store.cut(a.cuts, zone: Peer.zone, a.reader, now: a.now)
+    try a.store.merges.cut(a.cuts, zone: Peer.zone, a.reader, now: a.now)
     #expect(try a.digest() == kept)
     try a.run("UPDATE t SET v = 'after' WHERE id = 2")
     try c.pull(from: a)
@@ -130,11 +130,11 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     let before = try a.digest()
     let blind = ChangeSetReader(keys: [:], cuts: [:], cryptography: a.cryptography)
     #expect(throws: MissingKey(epoch: Peer.epoch)) {
-      try a.store.cut([b.author: 0], zone: Peer.zone, blind, now: a.now)
+      try a.store.merges.cut([b.author: 0], zone: Peer.zone, blind, now: a.now)
     }
     #expect(try a.digest() == before && a.rows("SELECT id FROM t") == ["1"])
-    #expect(try a.store.mergedVector(Peer.zone)[b.author] == 1)
-    try a.store.cut([b.author: 0], zone: Peer.zone, a.reader, now: a.now)
+    #expect(try a.store.log.mergedVector(Peer.zone)[b.author] == 1)
+    try a.store.merges.cut([b.author: 0], zone: Peer.zone, a.reader, now: a.now)
     #expect(try a.rows("SELECT id FROM t").isEmpty)
   }
 
@@ -145,10 +145,10 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     try a.run("INSERT INTO t VALUES (2, 'a', NULL)")
     try a.flush()
     c.cuts = [b.author: 0]
-    try c.store.cut(c.cuts, zone: Peer.zone, c.reader, now: c.now)
+    try c.store.merges.cut(c.cuts, zone: Peer.zone, c.reader, now: c.now)
     try c.pull(from: a)
     #expect(try c.rows("SELECT id FROM t") == ["2"])
-    try a.store.cut(c.cuts, zone: Peer.zone, a.reader, now: a.now)
+    try a.store.merges.cut(c.cuts, zone: Peer.zone, a.reader, now: a.now)
     #expect(try a.digest() == c.digest())
   }
 
@@ -162,17 +162,17 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     try twin.run("INSERT INTO t VALUES (9, 'twin', NULL)")
     try twin.flush()
     func log(_ peer: Peer) throws -> [ChangeSet] {
-      try peer.store.changeSets(Peer.zone, beyond: VersionVector(), after: 0, maximumBytes: 1 << 20)
+      try peer.store.log.changeSets(Peer.zone, beyond: VersionVector(), after: 0, maximumBytes: 1 << 20)
         .changeSets.map { try ChangeSet($0, with: peer.cryptography) }
     }
     let (own, other) = (try log(a), try log(twin))
     #expect(
-      try b.store.store([own[1], own[0], own[0], own[2]], zone: Peer.zone, now: b.now) == [
+      try b.store.log.store([own[1], own[0], own[0], own[2]], zone: Peer.zone, now: b.now) == [
         .gap, .stored, .duplicate, .gap,
       ])
-    #expect(try b.store.store(other, zone: Peer.zone, now: b.now) == [.fork(existing: own[0].id)])
-    #expect(try b.store.store(Array(own[1...]), zone: Peer.zone, now: b.now) == [.stored, .stored])
-    #expect(try b.store.storedVector(Peer.zone)[a.author] == 3)
+    #expect(try b.store.log.store(other, zone: Peer.zone, now: b.now) == [.fork(existing: own[0].id)])
+    #expect(try b.store.log.store(Array(own[1...]), zone: Peer.zone, now: b.now) == [.stored, .stored])
+    #expect(try b.store.log.storedVector(Peer.zone)[a.author] == 3)
   }
 
   @Test func aBodyThatBreaksARuleStopsItsAuthorAndNobodyElse() throws {
@@ -198,11 +198,11 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     try c.flush()
     for change in bad {
       let reader = try peer(4)
-      #expect(try reader.store.store([forged(change, time: time)], zone: Peer.zone, now: reader.now) == [.stored])
+      #expect(try reader.store.log.store([forged(change, time: time)], zone: Peer.zone, now: reader.now) == [.stored])
       #expect(try reader.apply() == [.malformed: 1])
       try reader.pull(from: c)
       #expect(try reader.rows("SELECT id FROM t") == ["7"])
-      #expect(try reader.store.status().malformed.count == 1)
+      #expect(try reader.store.figures.status().malformed.count == 1)
     }
     #expect(try b.apply() == [:])
   }
@@ -216,7 +216,7 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     #expect(try b.apply() == [.futureTime: 1])
     b.now = a.now
     let blind = ChangeSetReader(keys: [:], cuts: [:], cryptography: b.cryptography)
-    #expect(try b.store.apply(Peer.zone, blind, now: b.now) == .idle(waiting: [.epochKey: 1]))
+    #expect(try b.store.merges.apply(Peer.zone, blind, now: b.now) == .idle(waiting: [.epochKey: 1]))
     #expect(try b.apply() == [:])
     #expect(try b.rows("SELECT id FROM t") == ["1"])
   }
@@ -225,17 +225,17 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     let (a, b) = (try peer(1), try peer(2))
     try a.run("INSERT INTO t VALUES (1, hex(zeroblob(450000)), NULL)")
     try b.run("UPDATE t SET v = v")
-    let pages = try b.store.read { try $0.sql.integer("PRAGMA page_count") ?? 0 }
+    let pages = try b.store.access.read { try $0.sql.integer("PRAGMA page_count") ?? 0 }
     try a.flush()
     try b.receive(from: a)
     b.now = a.now
-    let stored = try b.store.read { try $0.sql.integer("PRAGMA page_count") ?? 0 }
+    let stored = try b.store.access.read { try $0.sql.integer("PRAGMA page_count") ?? 0 }
     #expect(stored > pages)
-    _ = try b.store.read { try $0.sql.integer("PRAGMA max_page_count = \(stored + 10)") }
+    _ = try b.store.access.read { try $0.sql.integer("PRAGMA max_page_count = \(stored + 10)") }
     #expect(throws: StoreError.self) { try b.apply() }
     #expect(try b.rows("SELECT applying FROM mesh_state") == ["0"])
     #expect(try b.rows("SELECT id FROM t").isEmpty)
-    _ = try b.store.read { try $0.sql.integer("PRAGMA max_page_count = 1000000") }
+    _ = try b.store.access.read { try $0.sql.integer("PRAGMA max_page_count = 1000000") }
     try b.apply()
     #expect(try a.digest() == b.digest())
   }
@@ -245,18 +245,18 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     let (id, account) = (
       ControlID([UInt8](repeating: 1, count: 32)).unsafe, AccountID([UInt8](repeating: 2, count: 32)).unsafe
     )
-    #expect(try a.store.zones().isEmpty)
-    try a.store.insertControlRecord([1, 2], id: id, zone: Peer.zone)
-    try a.store.insertControlRecord([1, 2], id: id, zone: Peer.zone)
-    #expect(try a.store.controlRecords(Peer.zone) == [[1, 2]])
-    #expect(try a.store.zones() == [Peer.zone])
-    try a.store.saveAccountStates([account: [5]])
-    try a.store.saveAccountStates([account: [6]])
-    #expect(try a.store.accountState(account) == [6])
-    #expect(try a.store.accounts() == [account])
-    try a.store.saveAcknowledgement([2], device: a.author.device, time: HybridTime(2), zone: Peer.zone)
-    try a.store.saveAcknowledgement([1], device: a.author.device, time: HybridTime(1), zone: Peer.zone)
-    #expect(try a.store.acknowledgements(Peer.zone) == [a.author.device: [2]])
-    #expect(try a.store.instance(Peer.zone) == a.author.instance)
+    #expect(try a.store.control.knownZones().isEmpty)
+    try a.store.control.insertControlRecord([1, 2], id: id, zone: Peer.zone)
+    try a.store.control.insertControlRecord([1, 2], id: id, zone: Peer.zone)
+    #expect(try a.store.control.controlRecords(Peer.zone) == [[1, 2]])
+    #expect(try a.store.control.knownZones() == [Peer.zone])
+    try a.store.control.saveAccountStates([account: [5]])
+    try a.store.control.saveAccountStates([account: [6]])
+    #expect(try a.store.control.accountState(account) == [6])
+    #expect(try a.store.control.accounts() == [account])
+    try a.store.control.saveAcknowledgement([2], device: a.author.device, time: HybridTime(2), zone: Peer.zone)
+    try a.store.control.saveAcknowledgement([1], device: a.author.device, time: HybridTime(1), zone: Peer.zone)
+    #expect(try a.store.control.acknowledgements(Peer.zone) == [a.author.device: [2]])
+    #expect(try a.store.zones.instance(Peer.zone) == a.author.instance)
   }
 }

@@ -18,7 +18,7 @@ import Testing
 
   @Test func isShownWhenItsFirstRowComes() throws {
     let peers = try [1, 2].map { try Peer($0, schema: Self.schema, track: [], foreignKeys: false) }
-    for peer in peers { try peer.store.track(tables: ["nodes"], integerKeys: true, now: peer.now) }
+    for peer in peers { try peer.store.tables.track(tables: ["nodes"], integerKeys: true, now: peer.now) }
     try peers[0].run(Self.rows(from: 2))
     try peers[1].pull(from: peers[0])
     #expect(try peers[1].rows("SELECT count(*) FROM nodes") == ["0"])
@@ -35,7 +35,7 @@ import Testing
     let member = try Member(1, [ZoneStanding(zone: home, role: .privateZone), shared])
     try member.run("INSERT INTO lists VALUES ('L', 'shared')")
     try member.run(Self.schema)
-    try member.store.track(tables: ["nodes"], integerKeys: true, now: member.now)
+    try member.store.tables.track(tables: ["nodes"], integerKeys: true, now: member.now)
     try member.run(Self.rows(from: 1))
     try member.settle()
     #expect(try member.records(home).count == Self.length)

@@ -12,10 +12,10 @@ import Testing
   func copied(names: [String]) throws {
     try withStore { store, path in
       for name in names { try FileManager.default.removeItem(atPath: path + name) }
-      #expect(store.whereabouts == .logLost)
-      #expect(try store.leaveLog(savingTo: path + "-saved") == .copied)
+      #expect(store.file.whereabouts == .logLost)
+      #expect(try store.file.leaveLog(savingTo: path + "-saved") == .copied)
       #expect(throws: (any Error).self) {
-        try store.setStandings([ZoneStanding(zone: Member.zone(1), role: .privateZone)])
+        try store.zones.setStandings([ZoneStanding(zone: Member.zone(1), role: .privateZone)])
       }
       try store.close()
       #expect(try ids(path) == ["k"])
@@ -30,7 +30,7 @@ import Testing
       let log = Data("a log of another program".utf8)
       for name in ["-wal", "-shm"] { try FileManager.default.removeItem(atPath: path + name) }
       try log.write(to: URL(filePath: path + "-wal"))
-      #expect(try store.leaveLog(savingTo: path + "-saved") == .saved)
+      #expect(try store.file.leaveLog(savingTo: path + "-saved") == .saved)
       try store.close()
       #expect(try Data(contentsOf: URL(filePath: path + "-wal")) == log)
       #expect(try Data(contentsOf: URL(filePath: path)) == file)
@@ -44,7 +44,7 @@ import Testing
       try FileManager.default.removeItem(atPath: path + "-shm")
       try Data().write(to: URL(filePath: path + "-shm"))
       let log = try Data(contentsOf: URL(filePath: path + "-wal"))
-      #expect(try store.leaveLog(savingTo: path + "-saved") == .saved)
+      #expect(try store.file.leaveLog(savingTo: path + "-saved") == .saved)
       try store.close()
       #expect(try Data(contentsOf: URL(filePath: path + "-wal")) == log)
     }
@@ -57,14 +57,14 @@ import Testing
       _ = try other.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") }
       try FileManager.default.removeItem(atPath: path + "-shm")
       #expect {
-        _ = try store.leaveLog(savingTo: path + "-saved")
+        _ = try store.file.leaveLog(savingTo: path + "-saved")
       } throws: {
         ($0 as? StoreError)?.code == .locked
       }
-      #expect(throws: StoreError.self) { try store.leaveLog(savingTo: path + "-saved", isShared: true) }
+      #expect(throws: StoreError.self) { try store.file.leaveLog(savingTo: path + "-saved", isShared: true) }
       #expect(FileStatus(path: path + "-saved") == nil)
       try other.close()
-      #expect(try store.leaveLog(savingTo: path + "-saved") == .copied)
+      #expect(try store.file.leaveLog(savingTo: path + "-saved") == .copied)
       try store.close()
       #expect(try ids(path) == ["k"])
     }
@@ -80,7 +80,7 @@ import Testing
     try program.write { try $0.execute(sql: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)") }
     try program.close()
     let store = try Store(path: path, cryptography: try Sodium())
-    #expect(store.whereabouts == .here)
+    #expect(store.file.whereabouts == .here)
     let writer = try DatabaseQueue(path: path)
     try writer.write { try $0.execute(sql: "INSERT INTO t VALUES ('k')") }
     try writer.close()

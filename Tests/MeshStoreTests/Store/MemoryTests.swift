@@ -10,7 +10,7 @@ import Testing
   private static let schema = "CREATE TABLE item (id INTEGER PRIMARY KEY NOT NULL, title TEXT)"
 
   private func pages(_ store: Store) throws -> Int {
-    try store.file.queue.writeWithoutTransaction { db in
+    try store.access.file.queue.writeWithoutTransaction { db in
       var (now, most): (Int32, Int32) = (0, 0)
       try #require(
         sqlite3_db_status(db.sqliteConnection, SQLITE_DBSTATUS_CACHE_USED, &now, &most, 0) == SQLITE_OK)

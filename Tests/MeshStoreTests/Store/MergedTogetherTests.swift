@@ -16,7 +16,7 @@ import Testing
   }
 
   private func store(_ changeSets: [ChangeSet]) throws {
-    let outcomes = try peer.store.store(changeSets, zone: Peer.zone, now: peer.now)
+    let outcomes = try peer.store.log.store(changeSets, zone: Peer.zone, now: peer.now)
     #expect(outcomes == changeSets.map { _ in .stored })
   }
 
@@ -47,7 +47,7 @@ import Testing
     try peer.apply()
     #expect(try keys().count == 20)
     #expect(peer.store.commits == commits + 1)
-    let vector = try peer.store.mergedVector(Peer.zone)
+    let vector = try peer.store.log.mergedVector(Peer.zone)
     #expect(vector[one.author] == 10 && vector[two.author] == 10)
     let order = try peer.rows("SELECT author, number FROM mesh_order ORDER BY position")
     #expect(order.count == 20 && Set(order).count == 20)
@@ -65,7 +65,7 @@ import Testing
     try store([try other.make(other.births([9], .value(.null), time: time(0)), time: time(0))])
     try peer.apply()
     #expect(try keys() == ["0", "1", "2", "9"])
-    #expect(try peer.store.mergedVector(Peer.zone)[one.author] == 3)
+    #expect(try peer.store.log.mergedVector(Peer.zone)[one.author] == 3)
     #expect(try peer.rows("SELECT malformed IS NOT NULL FROM mesh_head ORDER BY malformed") == ["0", "1"])
   }
 
@@ -78,7 +78,7 @@ import Testing
     let rows = Choices.slice - 10
     try store([try large.make(large.births(1_000..<1_000 + rows, .value(.null), time: time), time: time)])
     var counts: Set<Int> = []
-    while case .merged = try peer.store.apply(Peer.zone, peer.reader, now: peer.now) {
+    while case .merged = try peer.store.merges.apply(Peer.zone, peer.reader, now: peer.now) {
       counts.insert(try peer.rows("SELECT id FROM t WHERE id >= 1000").count)
       #expect(try peer.rows("SELECT 1 FROM mesh_head WHERE applied > merged OR applied_rows > 0").isEmpty)
     }
@@ -106,7 +106,7 @@ import Testing
     }
     try flood()
     for _ in 0..<12 {
-      _ = try peer.store.apply(Peer.zone, peer.reader, now: peer.now)
+      _ = try peer.store.merges.apply(Peer.zone, peer.reader, now: peer.now)
       try flood()
     }
     #expect(try peer.rows("SELECT id FROM t WHERE id >= 10000").count == rows)
@@ -128,7 +128,7 @@ import Testing
     for index in 1...50 { try store([try change([columns[0]], isLife: false, at: time(index))]) }
     let commits = peer.store.commits
     try peer.apply()
-    #expect(try peer.store.mergedVector(Peer.zone)[author.author] == 51)
+    #expect(try peer.store.log.mergedVector(Peer.zone)[author.author] == 51)
     #expect(peer.store.commits >= commits + 50 * 2_000 / StoreLimits.cellsTogether)
   }
 }

@@ -32,12 +32,12 @@ import Testing
     for peer in [one, other] {
       // One takes them at once, the other one by one.
       for slice in peer === one ? [changeSets] : changeSets.map({ [$0] }) {
-        _ = try peer.store.store(slice, zone: Peer.zone, now: peer.now)
+        _ = try peer.store.log.store(slice, zone: Peer.zone, now: peer.now)
         try peer.apply()
       }
-      #expect(try peer.store.mergedVector(Peer.zone)[forger.author] == 8)
-      #expect(try peer.store.status().malformed[forger.author]?.contains("names more") == true)
-      #expect(try peer.store.quotas().names[Peer.zone]?[forger.author] == 8 * 2_001)
+      #expect(try peer.store.log.mergedVector(Peer.zone)[forger.author] == 8)
+      #expect(try peer.store.figures.status().malformed[forger.author]?.contains("names more") == true)
+      #expect(try peer.store.figures.quotas().names[Peer.zone]?[forger.author] == 8 * 2_001)
     }
     #expect(try one.digest() == other.digest())
     try other.run("INSERT INTO t VALUES (1, 'honest')")
@@ -58,10 +58,10 @@ import Testing
       fields: [.init(column: 0, value: .value(.integer(1)))])
     let last = TableChanges(table: "the rest", columns: (0..<columns).map { "column \($0)" }, rows: [row])
     changeSets.append(try forger.make(.changes([last]), time: time))
-    _ = try peer.store.store(changeSets, zone: Peer.zone, now: peer.now)
+    _ = try peer.store.log.store(changeSets, zone: Peer.zone, now: peer.now)
     try peer.apply()
-    #expect(try peer.store.mergedVector(Peer.zone)[forger.author] == UInt64(tables + (excess == 0 ? 1 : 0)))
-    #expect(try (peer.store.status().malformed[forger.author] == nil) == (excess == 0))
+    #expect(try peer.store.log.mergedVector(Peer.zone)[forger.author] == UInt64(tables + (excess == 0 ? 1 : 0)))
+    #expect(try (peer.store.figures.status().malformed[forger.author] == nil) == (excess == 0))
   }
 
   @Test("a cut passes over rows that were never merged, of tables that have no number here")
@@ -79,11 +79,11 @@ import Testing
       try quiet.make(.changes([empty, TableChanges(table: "t", columns: ["v"], rows: [row])]), time: time),
       try cut.make(cut.births(2...3, .value(.integer(2)), time: time), time: time),
     ]
-    _ = try peer.store.store(changeSets, zone: Peer.zone, now: peer.now)
+    _ = try peer.store.log.store(changeSets, zone: Peer.zone, now: peer.now)
     try peer.apply()
     #expect(try count("t", peer) == 3)
     peer.cuts = [cut.author: 0]
-    try peer.store.cut(peer.cuts, zone: Peer.zone, peer.reader, now: peer.now)
+    try peer.store.merges.cut(peer.cuts, zone: Peer.zone, peer.reader, now: peer.now)
     #expect(try peer.rows("SELECT id FROM t") == ["1"])
   }
 
@@ -109,11 +109,11 @@ import Testing
     try peer.run("INSERT INTO t VALUES (1, 'own')")
     try peer.flush()
     let before = (try count("mesh_table", peer), try count("mesh_column", peer))
-    _ = try peer.store.store(try flood(&forger, tables: 50, columns: 3, peer), zone: Peer.zone, now: peer.now)
+    _ = try peer.store.log.store(try flood(&forger, tables: 50, columns: 3, peer), zone: Peer.zone, now: peer.now)
     try peer.apply()
     #expect(try count("mesh_table", peer) == before.0 + 50)
     peer.cuts = [forger.author: 0]
-    try peer.store.cut(peer.cuts, zone: Peer.zone, peer.reader, now: peer.now)
+    try peer.store.merges.cut(peer.cuts, zone: Peer.zone, peer.reader, now: peer.now)
     #expect(try count("mesh_table", peer) == before.0 && count("mesh_column", peer) == before.1)
     #expect(try count("mesh_named", peer) == 0)
     try peer.run("UPDATE t SET v = 'still here'")

@@ -48,14 +48,14 @@ final class Peer {
       }
     }
     store = try Store(path: path, cryptography: cryptography, staging: staging)
-    store.setAccounts(Accounts(), device: author.device)
+    store.control.setAccounts(Accounts(), device: author.device)
     var configuration = Configuration()
     configuration.foreignKeysEnabled = foreignKeys
     configuration.busyMode = .timeout(5)
     other = try DatabaseQueue(path: path, configuration: configuration)
     if !schema.isEmpty { try run(schema) }
-    if begins { try store.beginInstance(author.instance, zone: Self.zone) }
-    if !track.isEmpty { try store.track(tables: track, integerKeys: integerKeys, now: now) }
+    if begins { try store.zones.beginInstance(author.instance, zone: Self.zone) }
+    if !track.isEmpty { try store.tables.track(tables: track, integerKeys: integerKeys, now: now) }
   }
 
   deinit {
@@ -67,7 +67,7 @@ final class Peer {
   /// Writes on as another instance.
   func renew(_ instance: InstanceID) throws {
     author = Author(device: author.device, instance: instance)
-    try store.beginInstance(instance, zone: Self.zone)
+    try store.zones.beginInstance(instance, zone: Self.zone)
   }
 
   var writer: ChangeSetWriter {
@@ -93,7 +93,7 @@ final class Peer {
     var written = 0
     for _ in 0..<10_000 {
       try upkeep()
-      let progress = try store.flush(writer, now: now)
+      let progress = try store.localWrites.flush(writer, now: now)
       if progress.head != nil { written += 1 }
       if !progress.hasMore { return written }
     }
@@ -106,7 +106,7 @@ final class Peer {
   func upkeep() throws -> [String]? {
     var notices: [String]?
     for _ in 0..<10_000 {
-      switch try store.upkeep({ _ in reader }, now: now) {
+      switch try store.capture.upkeep({ _ in reader }, now: now) {
       case .done, .flushFirst: return notices
       case .schemaChanged(let found): notices = (notices ?? []) + found
       case .worked: continue
@@ -119,7 +119,7 @@ final class Peer {
   @discardableResult
   func apply() throws -> [WaitingReason: Int] {
     for _ in 0..<100_000 {
-      switch try store.apply(Self.zone, reader, now: now) {
+      switch try store.merges.apply(Self.zone, reader, now: now) {
       case .idle(let waiting): return waiting
       case .merged: continue
       case .flushFirst: try flush()
@@ -134,10 +134,10 @@ final class Peer {
     var position: Int64 = 0
     var outcomes: [StoreOutcome] = []
     while true {
-      let batch = try source.store.changeSets(
-        Self.zone, beyond: store.storedVector(Self.zone), after: position, maximumBytes: 4 << 20)
+      let batch = try source.store.log.changeSets(
+        Self.zone, beyond: store.log.storedVector(Self.zone), after: position, maximumBytes: 4 << 20)
       let changeSets = try batch.changeSets.map { try ChangeSet($0, with: cryptography) }
-      outcomes += try store.store(changeSets, zone: Self.zone, now: now)
+      outcomes += try store.log.store(changeSets, zone: Self.zone, now: now)
       position = batch.position
       if batch.isComplete { return outcomes }
     }
@@ -163,24 +163,24 @@ final class Peer {
     var came = 0
     while true {
       let before = came
-      for want in try store.wantedAssets(limit: 64) {
+      for want in try store.assets.wantedAssets(limit: 64) {
         for index in 0..<want.staged.count where !want.staged.contains(index) {
-          guard let bytes = try source.store.chunk(index, of: want.asset.id, zone: Self.zone) else { continue }
-          guard case .staged = try store.stage(bytes, chunk: index, of: want.asset.id) else { continue }
+          guard let bytes = try source.store.assets.chunk(index, of: want.asset.id, zone: Self.zone) else { continue }
+          guard case .staged = try store.assets.stage(bytes, chunk: index, of: want.asset.id) else { continue }
           came += 1
         }
       }
-      let isPlaced = try store.placeAssets(now: now)
+      let isPlaced = try store.assets.placeAssets(now: now)
       if !isPlaced, came == before { return came }
     }
   }
 
-  func digest() throws -> ZoneDigest { try store.digest(Self.zone) }
+  func digest() throws -> ZoneDigest { try store.zones.digest(Self.zone) }
 
   /// Makes this device's account own a share that has no records, so that each row's zone has to be found.
   func standBesideShare() throws {
     let share = try #require(ZoneID([UInt8](repeating: 77, count: 32)))
-    try store.setStandings([
+    try store.zones.setStandings([
       ZoneStanding(zone: Self.zone, role: .privateZone),
       ZoneStanding(zone: share, role: .owned, root: RecordName(table: "t", key: .text(Array("none".utf8)))),
     ])
@@ -190,11 +190,11 @@ final class Peer {
   func reopen() throws {
     try store.close()
     store = try Store(path: path, cryptography: cryptography, staging: staging)
-    store.setAccounts(Accounts(), device: author.device)
+    store.control.setAccounts(Accounts(), device: author.device)
   }
 }
 
-extension Store {
+extension StoreLocalWrites {
   /// Where there is one zone.
   func flush(_ writer: ChangeSetWriter, now: Int64) throws -> FlushProgress {
     try flush([writer.zone: writer], now: now)
@@ -226,5 +226,5 @@ func expectEqual(
 }
 
 func expectNoConflicts(_ peers: [Peer], _ location: SourceLocation = #_sourceLocation) throws {
-  for peer in peers { #expect(try peer.store.conflicts(limit: 9) == [], sourceLocation: location) }
+  for peer in peers { #expect(try peer.store.conflicts.list(limit: 9) == [], sourceLocation: location) }
 }

@@ -11,7 +11,7 @@ import Testing
   private func peer(_ seed: UInt8, column: String = "n") throws -> Peer {
     let peer = try Peer(
       seed, schema: "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, \(column) INTEGER, title TEXT)", track: ["item"])
-    if column == "n" { try peer.store.setPolicies(["item": ["n": .counter]], now: peer.now) }
+    if column == "n" { try peer.store.schema.setPolicies(["item": ["n": .counter]], now: peer.now) }
     return peer
   }
 
@@ -27,7 +27,7 @@ import Testing
   }
 
   private func policies(_ peer: Peer) throws -> [String] {
-    try peer.store.columnPolicies().map { "\($0.column) \($0.policy.name)" }
+    try peer.store.schema.columnPolicies().map { "\($0.column) \($0.policy.name)" }
   }
 
   @Test("counts go on under a column's new name, and so does the policy")
@@ -51,7 +51,8 @@ import Testing
     try synchronize(peers)
     try expectEqual(peers, "SELECT m FROM item", ["324118"])
     try expectNoConflicts(peers)
-    #expect(try peers.allSatisfy { try $0.store.heldCounts().isEmpty && $0.store.pendingCount() == 0 })
+    #expect(
+      try peers.allSatisfy { try $0.store.figures.heldCounts().isEmpty && $0.store.localWrites.pendingCount() == 0 })
     // A file that never had the former name shows the same.
     let late = try peer(9, column: "m")
     try late.pull(from: peers[1])
@@ -85,7 +86,7 @@ import Testing
     try synchronize(peers)
     try expectEqual(peers, "SELECT m FROM item", ["\(sum)"])
     try expectNoConflicts(peers)
-    for peer in peers { #expect(try policies(peer) == ["m counter"] && peer.store.pendingCount() == 0) }
+    for peer in peers { #expect(try policies(peer) == ["m counter"] && peer.store.localWrites.pendingCount() == 0) }
     let late = try peer(9, column: "m")
     try late.pull(from: peers[1])
     try expectEqual([late], "SELECT m FROM item", ["\(sum)"])
@@ -113,8 +114,8 @@ import Testing
       try peer.run("UPDATE item SET n = n + 10")
       try peer.run("ALTER TABLE item RENAME TO post")
       try peer.flush()
-      try peer.store.untrack(["item"])
-      try peer.store.track(tables: ["post"], now: peer.now)
+      try peer.store.tables.untrack(["item"])
+      try peer.store.tables.track(tables: ["post"], now: peer.now)
       try peer.run("UPDATE post SET n = n + 100")
     }
     try synchronize(peers)

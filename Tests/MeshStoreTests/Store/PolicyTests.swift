@@ -15,7 +15,7 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
 
   private func peer(_ seed: UInt8, _ policies: [String: [String: ColumnPolicy]] = Self.policies) throws -> Peer {
     let peer = try Peer(seed, schema: schema, track: ["item"])
-    try peer.store.setPolicies(policies, now: peer.now)
+    try peer.store.schema.setPolicies(policies, now: peer.now)
     return peer
   }
 
@@ -39,7 +39,8 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     for peer in peers { try peer.run("UPDATE item SET n = n - 2") }
     try synchronize(peers)
     try expectEqual(peers, "SELECT n FROM item", ["5"])
-    #expect(try peers.allSatisfy { try $0.store.heldCounts().isEmpty && $0.store.pendingCount() == 0 })
+    #expect(
+      try peers.allSatisfy { try $0.store.figures.heldCounts().isEmpty && $0.store.localWrites.pendingCount() == 0 })
   }
 
   @Test("an assignment counts as its difference, also if a program replaces or upserts the row")
@@ -95,7 +96,8 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     for value in ["12", "NULL", "4", "2"] { try peers[2].run("UPDATE item SET best = \(value), low = \(value)") }
     try synchronize(peers)
     try expectEqual(peers, "SELECT best, low FROM item ORDER BY id", ["4|2", "4|2"])
-    #expect(try peers.allSatisfy { try $0.store.heldCounts().isEmpty && $0.store.pendingCount() == 0 })
+    #expect(
+      try peers.allSatisfy { try $0.store.figures.heldCounts().isEmpty && $0.store.localWrites.pendingCount() == 0 })
   }
 
   @Test("a replaced row whose value stays NULL hides no value of another device")
@@ -114,7 +116,7 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     let peers = try peers()
     try peers[0].run("UPDATE item SET best = 9, n = 9")
     try synchronize(peers)
-    try peers[1].store.setPolicies(["item": ["best": .last, "n": .last]], now: peers[1].now)
+    try peers[1].store.schema.setPolicies(["item": ["best": .last, "n": .last]], now: peers[1].now)
     try peers[1].run("UPDATE item SET best = 3, n = 4")
     try synchronize(peers)
     try expectEqual(peers, "SELECT best, n FROM item", ["3|4"])
@@ -172,7 +174,7 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     try peers[1].run(statement)
     try synchronize(peers)
     try expectEqual(peers, rows, ["\"a\"|3|4|5|\"u\""])
-    #expect(try peers.allSatisfy { try $0.store.pendingCount() == 0 })
+    #expect(try peers.allSatisfy { try $0.store.localWrites.pendingCount() == 0 })
   }
 
   @Test("sums beyond 64 bits are limited, and no number traps")
@@ -204,7 +206,7 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     try peers[0].run(
       "UPDATE mesh_state SET applying = 1; UPDATE item SET n = n + 10; UPDATE mesh_state SET applying = 0")
     try peers[1].run("UPDATE item SET n = n + 1")
-    try peers[0].store.rescan()
+    try peers[0].store.capture.rescan()
     try synchronize(peers)
     try expectEqual(peers, "SELECT n FROM item", ["19"])
   }
@@ -214,18 +216,18 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     let peers = try (1...3).map { try peer($0, [:]) }
     try peers[0].run("INSERT INTO item VALUES ('a', 5, 5, 5, 't'), ('b', NULL, 5, 5, 't')")
     try synchronize(peers)
-    for peer in peers { try peer.store.setPolicies(Self.policies, now: peer.now) }
+    for peer in peers { try peer.store.schema.setPolicies(Self.policies, now: peer.now) }
     for peer in peers { try peer.run("UPDATE item SET n = n + 1") }
     try synchronize(peers)
     try expectEqual(peers, "SELECT n FROM item ORDER BY id", ["8", "NULL"])
-    #expect(try peers[0].store.pendingCount() == 0)
+    #expect(try peers[0].store.localWrites.pendingCount() == 0)
   }
 
   @Test("columns that can't have a policy are refused with the reason")
   func refusals() throws {
     let peer = try peer(1, [:])
     let error = #expect(throws: StoreError.self) {
-      try peer.store.setPolicies(
+      try peer.store.schema.setPolicies(
         ["item": ["id": .greatest, "title": .counter, "missing": .least, "n": .counter]], now: peer.now)
     }
     #expect(error?.reasons.count == 3)
@@ -238,16 +240,16 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     let peer = try peer(1, ["item": ["n": .counter]])
     let device = Author(device: peer.author.device, instance: InstanceID(1)).device
     func learn(_ policy: ColumnPolicy, at time: Int64, isOwn: Bool) throws -> ColumnPolicy? {
-      var description = try #require(try peer.store.schemaDescriptions().first)
+      var description = try #require(try peer.store.schema.schemaDescriptions().first)
       description.policies = [ColumnPolicySetting(column: "N", policy: policy, time: time)]
-      _ = try peer.store.saveForeignSchema([description], device: device, isOwn: isOwn)
-      return try peer.store.schemaDescriptions().first?.policies.first?.policy
+      _ = try peer.store.schema.saveForeignSchema([description], device: device, isOwn: isOwn)
+      return try peer.store.schema.schemaDescriptions().first?.policies.first?.policy
     }
     #expect(try learn(.greatest, at: peer.now - 1, isOwn: true) == .counter)
     #expect(try learn(.greatest, at: peer.now + 1, isOwn: false) == .counter)
     #expect(try learn(.greatest, at: peer.now + 1, isOwn: true) == .greatest)
-    try peer.store.setPolicies(["item": ["n": .last]], now: peer.now - 1_000)
-    #expect(try peer.store.schemaDescriptions().first?.policies.first?.policy == .last)
+    try peer.store.schema.setPolicies(["item": ["n": .last]], now: peer.now - 1_000)
+    #expect(try peer.store.schema.schemaDescriptions().first?.policies.first?.policy == .last)
     #expect(try learn(.greatest, at: peer.now + 1, isOwn: true) == .last)
   }
 
@@ -278,7 +280,9 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     let shown = try peers[0].rows(rows)
     try expectEqual(peers, rows, shown)
     try expectEqual(peers, "SELECT n FROM item WHERE id = 'a'", ["\(sum)"])
-    for peer in peers { #expect(try peer.store.pendingCount() == 0 && peer.store.heldCounts().isEmpty) }
+    for peer in peers {
+      #expect(try peer.store.localWrites.pendingCount() == 0 && peer.store.figures.heldCounts().isEmpty)
+    }
     // A file that merges the same change sets from the beginning shows the same, whatever it knows of policies.
     let late = try peer(9, [:])
     try late.pull(from: peers[1])
@@ -294,7 +298,7 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     try expectEqual(peers, "SELECT n, best FROM item", ["108|100"])
     for peer in peers[..<2] {
       peer.cuts = [peers[2].author: 0]
-      try peer.store.cut(
+      try peer.store.merges.cut(
         peer.cuts, aftermath: [peers[2].author: .kept], zone: Peer.zone, peer.reader, now: peer.now)
     }
     try expectEqual(Array(peers[..<2]), "SELECT n, best FROM item", ["7|6"])
@@ -321,7 +325,7 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     try synchronize(peers)
     try peers[0].run("DELETE FROM item")
     try synchronize(peers)
-    let restored = try peers[1].store.restore(
+    let restored = try peers[1].store.history.restore(
       .record(table: "item", key: .text(Array("a".utf8)), columns: [])
     ) { _ in peers[1].reader }
     #expect(restored.lacking.isEmpty)
@@ -342,16 +346,16 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     peers[0].now += 5
     try peers[0].run("DELETE FROM item")
     try synchronize(peers)
-    let lost = try peers.flatMap { try $0.store.conflicts(limit: 9) }
+    let lost = try peers.flatMap { try $0.store.conflicts.list(limit: 9) }
     #expect(!lost.isEmpty)
     #expect(lost.allSatisfy { $0.column == "n (counted by \(peers[1].author))" })
-    let conflict = try #require(try peers[1].store.conflicts(limit: 1).first)
-    let restored = try peers[1].store.restore(.conflict(conflict.id)) { _ in peers[1].reader }
+    let conflict = try #require(try peers[1].store.conflicts.list(limit: 1).first)
+    let restored = try peers[1].store.history.restore(.conflict(conflict.id)) { _ in peers[1].reader }
     #expect(restored.lacking.isEmpty)
     try synchronize(peers)
     try expectEqual(peers, "SELECT n FROM item", ["18"])
     #expect(throws: RestoreError.counted(column: conflict.column ?? "", in: "n")) {
-      try peers[1].store.restore(.conflict(conflict.id)) { _ in peers[1].reader }
+      try peers[1].store.history.restore(.conflict(conflict.id)) { _ in peers[1].reader }
     }
   }
 
@@ -370,7 +374,7 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
 
   /// Returns the kept values of item a's title that a peer explains.
   private func kept(_ peer: Peer) throws -> [Value] {
-    let records = try peer.store.explain(table: "item", key: .text(Array("a".utf8))) { _ in peer.reader }
+    let records = try peer.store.history.explain(table: "item", key: .text(Array("a".utf8))) { _ in peer.reader }
     return try #require(records.first).columns.filter { $0.name.hasPrefix("title (kept by ") }.map(\.value)
   }
 
@@ -400,16 +404,17 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     try synchronize(peers)
     try expectEqual(peers, "SELECT title FROM item", ["NULL"])
     #expect(try kept(peers[2]).contains(.null) && kept(peers[2]).count == 7)
-    #expect(try peers.allSatisfy { try $0.store.heldCounts().isEmpty && $0.store.pendingCount() == 0 })
+    #expect(
+      try peers.allSatisfy { try $0.store.figures.heldCounts().isEmpty && $0.store.localWrites.pendingCount() == 0 })
     // Such values don't prevent other policies of the same column, and stay when the policy goes.
-    for peer in peers { try peer.store.setPolicies(["item": ["title": .greatest]], now: peer.now) }
+    for peer in peers { try peer.store.schema.setPolicies(["item": ["title": .greatest]], now: peer.now) }
     try peers[0].run("UPDATE item SET title = 'z'")
     try peers[1].run("UPDATE item SET title = 'y'")
     try synchronize(peers)
     try expectEqual(peers, "SELECT title FROM item", ["\"z\""])
     #expect(try kept(peers[0]).count == 7)
     // A longer text and a BLOB are assigned only.
-    for peer in peers { try peer.store.setPolicies(["item": ["title": .keepBoth]], now: peer.now) }
+    for peer in peers { try peer.store.schema.setPolicies(["item": ["title": .keepBoth]], now: peer.now) }
     try peers[0].run("UPDATE item SET title = x'00'")
     try synchronize(peers)
     try peers[1].run("UPDATE item SET title = printf('%.*c', 20000, 'x')")
@@ -438,22 +443,25 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
       for peer in peers { #expect(try Set(kept(peer)) == texts(own + ["won"])) }
       #expect(try kept(peers[0]).count == own.count + 1)
     }
-    #expect(try peers.allSatisfy { try $0.store.heldCounts().isEmpty && $0.store.pendingCount() == 0 })
+    #expect(
+      try peers.allSatisfy { try $0.store.figures.heldCounts().isEmpty && $0.store.localWrites.pendingCount() == 0 })
     // The values continue under a new name of the column.
     for peer in peers {
       try peer.run("ALTER TABLE item RENAME COLUMN title TO name")
       try peer.reopen()
     }
     try synchronize(peers)
-    let columns = try #require(peers[1].store.explain(table: "item", key: .text([97])) { _ in peers[1].reader }.first)
-      .columns.filter { $0.name.hasPrefix("name (kept by ") }
+    let columns = try #require(
+      peers[1].store.history.explain(table: "item", key: .text([97])) { _ in peers[1].reader }.first
+    )
+    .columns.filter { $0.name.hasPrefix("name (kept by ") }
     #expect(Set(columns.map(\.value)) == texts((2...9).map { "title \($0)" } + ["won"]))
   }
 
   @Test("the older copy of a table that is synchronized again is not among the kept values")
   func keptValuesOfOlderCopy() throws {
     let peers = try (1...2).map { try peer($0, ["item": ["title": .keepBoth]]) }
-    try peers[1].store.untrack(["item"])
+    try peers[1].store.tables.untrack(["item"])
     try peers[0].run("INSERT INTO item VALUES ('a', 5, 5, 5, 't')")
     try peers[0].flush()
     try peers[0].run("UPDATE item SET title = 'now'")
@@ -461,11 +469,11 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     try peers[1].run("INSERT INTO item VALUES ('a', 5, 5, 5, 'older')")
     try peers[1].pull(from: peers[0])
     peers[1].now = peers[0].now + 60_000
-    try peers[1].store.track(tables: ["item"], now: peers[1].now)
+    try peers[1].store.tables.track(tables: ["item"], now: peers[1].now)
     try synchronize(peers)
     try expectEqual(peers, "SELECT title FROM item", ["\"now\""])
     for peer in peers { #expect(try kept(peer) == [.text(Array("now".utf8))]) }
-    #expect(try peers[1].store.conflicts(limit: 9).map(\.loserValue) == [.text(Array("older".utf8))])
+    #expect(try peers[1].store.conflicts.list(limit: 9).map(\.loserValue) == [.text(Array("older".utf8))])
   }
 
   @Test("keepBoth needs no note of the former value")

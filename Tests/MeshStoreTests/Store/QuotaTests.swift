@@ -12,14 +12,14 @@ import Testing
 
   private func quota() throws -> WaitingQuota {
     let peer = try Peer(1, schema: table, track: ["t"])
-    return try withExtendedLifetime(peer) { try peer.store.read { try WaitingQuota($0, Accounts()) } }
+    return try withExtendedLifetime(peer) { try peer.store.access.read { try WaitingQuota($0, Accounts()) } }
   }
 
   @Test("the devices of an account fill one bound together") func devicesOfAnAccount() throws {
     let account = try TestAccount(devices: 2, seed: 3)
     let peer = try Peer(1, schema: table, track: ["t"])
     var quota = try withExtendedLifetime(peer) {
-      try peer.store.read { try WaitingQuota($0, Accounts([account.state])) }
+      try peer.store.access.read { try WaitingQuota($0, Accounts([account.state])) }
     }
     let isWhole = try quota.take(StoreLimits.waitingBytes, account.device(0))
     let isBeyond = try quota.take(1, account.device(1))
@@ -58,10 +58,10 @@ import Testing
     var forger = try Forger(9)
     let time = HybridTime(milliseconds: peer.now + Choices.clockBound + 1)
     let changeSet = try forger.make(forger.births([1], .value(.text([65])), time: time), time: time)
-    _ = try peer.store.store([changeSet], zone: Peer.zone, now: peer.now)
+    _ = try peer.store.log.store([changeSet], zone: Peer.zone, now: peer.now)
     let room = StoreLimits.waitingBytes - Int64(changeSet.bytes.count)
     func takes(_ bytes: Int64) throws -> Bool {
-      var quota = try peer.store.read { try WaitingQuota($0, Accounts()) }
+      var quota = try peer.store.access.read { try WaitingQuota($0, Accounts()) }
       return quota.take(bytes, forger.author.device)
     }
     #expect(try takes(room) && !takes(room + 1))

@@ -93,8 +93,8 @@ import Testing
     let peer = machine.peer
     try peer.upkeep()
     try peer.flush()
-    try peer.store.untrack(["t"])
-    try peer.store.track(tables: ["u"], now: peer.now)
+    try peer.store.tables.untrack(["t"])
+    try peer.store.tables.track(tables: ["u"], now: peer.now)
     machine.isAdopted = true
   }
 
@@ -105,7 +105,7 @@ import Testing
       try peers[0].rows("SELECT a FROM u").map { String($0.dropFirst().dropLast()) })
     #expect(visible.isDisjoint(with: ledger.superseded), "what somebody replaced or deleted is there again")
     let listed = try peers.reduce(into: Set<String>()) { listed, peer in
-      for conflict in try peer.store.conflicts(limit: 1_000) {
+      for conflict in try peer.store.conflicts.list(limit: 1_000) {
         if case .text(let bytes) = conflict.loserValue { listed.insert(String(decoding: bytes, as: UTF8.self)) }
       }
     }

@@ -71,7 +71,7 @@ import Testing
 
   private func adopt(_ peer: Peer, _ version: Version) throws {
     try peer.run(version.sql)
-    try peer.store.track(tables: ["list", "item"], now: peer.now)
+    try peer.store.tables.track(tables: ["list", "item"], now: peer.now)
     if !version.index.isEmpty { try peer.run(version.index) }
     try peer.upkeep()
     try peer.apply()
@@ -133,7 +133,7 @@ import Testing
   /// Keys of records that may be shown otherwise: of some the table accepted a version once, which depends on what came when. So do
   /// the records that refer to them, and those that a `UNIQUE` keeps from being shown beside them.
   private func excused(_ one: Peer, _ other: Peer, hasIndex: Bool) throws -> Set<String> {
-    let records = try [one, other].map { try $0.store.heldRecords(limit: 999) }
+    let records = try [one, other].map { try $0.store.held.list(limit: 999) }
     let older = Set(records.joined().filter { $0.reason == .editRefused }.map { text($0.key) })
     guard !older.isEmpty else { return [] }
     var excused = older
@@ -163,7 +163,7 @@ import Testing
   }
 
   private func held(_ peer: Peer, besides excused: Set<String>) throws -> [String] {
-    try peer.store.heldRecords(limit: 999).filter { !excused.contains(text($0.key)) }
+    try peer.store.held.list(limit: 999).filter { !excused.contains(text($0.key)) }
       .map { "\($0.table) \($0.key) \($0.reason) \($0.message ?? "")" }.sorted()
   }
 
@@ -173,7 +173,7 @@ import Testing
 
   /// What is held has its reason in what is merged: a parent that is not shown, or a row that the table refuses.
   private func checkReasons(_ peer: Peer) throws {
-    for record in try peer.store.heldRecords(limit: 999) {
+    for record in try peer.store.held.list(limit: 999) {
       switch record.reason {
       case .missingParent, .parentDeleted:
         #expect(!record.waitsFor.isEmpty)

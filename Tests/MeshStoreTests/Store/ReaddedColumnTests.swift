@@ -54,7 +54,7 @@ import Testing
       """)
     try synchronize([a, b])
     try expectEqual([a, b], "SELECT id, b FROM t ORDER BY id", ["\"1\"|\"b1\"", "\"2\"|\"b2\"", "\"3\"|\"b3\""])
-    #expect(try a.store.conflicts(limit: 9).map(\.loserValue) == [.text("new")])
+    #expect(try a.store.conflicts.list(limit: 9).map(\.loserValue) == [.text("new")])
   }
 
   @Test("the one row of a table, edited elsewhere at once, gets its value back")
@@ -86,7 +86,7 @@ import Testing
       PRAGMA legacy_alter_table = ON; ALTER TABLE t DROP COLUMN b; ALTER TABLE t ADD COLUMN b TEXT;
       """)
     while try a.rows("SELECT 1 FROM mesh_recall WHERE number > 0").isEmpty {
-      guard case .done = try a.store.upkeep({ _ in a.reader }, now: a.now) else { continue }
+      guard case .done = try a.store.capture.upkeep({ _ in a.reader }, now: a.now) else { continue }
       Issue.record("nothing was read back")
       return
     }
@@ -106,7 +106,7 @@ import Testing
     try synchronize([a, b])
     try a.run("UPDATE t SET b = 'edited' WHERE id = '1'; UPDATE t SET a = 'edited' WHERE id = '2'")
     try a.run(change)
-    try a.store.track(tables: ["t"], now: a.now)
+    try a.store.tables.track(tables: ["t"], now: a.now)
     try synchronize([a, b])
     try expectEqual(
       [a, b], "SELECT id, a, b FROM t ORDER BY id", ["\"1\"|\"a1\"|\"edited\"", "\"2\"|\"edited\"|NULL"])

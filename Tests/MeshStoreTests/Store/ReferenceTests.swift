@@ -32,14 +32,14 @@ private let names = ["list", "item", "tag", "node"]
     for peer in [a, b] {
       #expect(try peer.rows("SELECT id FROM item UNION SELECT id FROM node").isEmpty)
       #expect(try peer.digest().records == 0)
-      #expect(try peer.store.status().held.isEmpty)
+      #expect(try peer.store.figures.status().held.isEmpty)
     }
     #expect(try a.digest() == b.digest())
   }
 
   /// Of the tag t, by column.
   private func withheld(_ peer: Peer) throws -> [String: RecordExplanation.Withheld] {
-    let found = try peer.store.explain(table: "tag", key: .text("t")) { _ in peer.reader }
+    let found = try peer.store.history.explain(table: "tag", key: .text("t")) { _ in peer.reader }
     return Dictionary(
       found.flatMap(\.columns).compactMap { column in column.withheld.map { (column.name, $0) } },
       uniquingKeysWith: { $1 })
@@ -108,8 +108,8 @@ private let names = ["list", "item", "tag", "node"]
     let (a, b) = try pair()
     try a.run("INSERT INTO item VALUES ('i', 'later', '1')")
     try b.pull(from: a)
-    #expect(try a.rows("SELECT id FROM item") == ["\"i\""] && a.store.status().held == [.shownHereOnly: 1])
-    #expect(try b.rows("SELECT id FROM item").isEmpty && b.store.status().held == [.missingParent: 1])
+    #expect(try a.rows("SELECT id FROM item") == ["\"i\""] && a.store.figures.status().held == [.shownHereOnly: 1])
+    #expect(try b.rows("SELECT id FROM item").isEmpty && b.store.figures.status().held == [.missingParent: 1])
     try b.run("INSERT INTO list VALUES ('later', 'x')")
     try a.pull(from: b)
     for peer in [a, b] { #expect(try peer.rows("SELECT * FROM item") == ["\"i\"|\"later\"|\"1\""]) }
@@ -125,7 +125,7 @@ private let names = ["list", "item", "tag", "node"]
     try synchronize([a, b])
     for peer in [a, b] {
       #expect(try peer.rows("SELECT id FROM item").isEmpty)
-      #expect(try peer.store.heldRecords(limit: 9).map(\.reason) == [.parentDeleted])
+      #expect(try peer.store.held.list(limit: 9).map(\.reason) == [.parentDeleted])
     }
     #expect(try a.digest() == b.digest())
     try a.run("INSERT INTO list VALUES ('l', 'again')")
@@ -207,7 +207,7 @@ private let names = ["list", "item", "tag", "node"]
     try a.run("UPDATE folder SET parent = 'there' WHERE id = 'child'; ALTER TABLE other ADD COLUMN more TEXT")
     try a.upkeep()
     // The schema has changed, so what is held or shown in part is looked at again, beside the pending edit.
-    for _ in 0..<10 { _ = try a.store.apply(Peer.zone, a.reader, flushing: [Peer.zone: a.writer], now: a.now) }
+    for _ in 0..<10 { _ = try a.store.merges.apply(Peer.zone, a.reader, flushing: [Peer.zone: a.writer], now: a.now) }
     #expect(try a.rows("SELECT parent FROM folder WHERE id = 'child'") == ["\"there\""])
     try b.pull(from: a)
     #expect(try b.rows("SELECT parent FROM folder WHERE id = 'child'") == ["\"there\""])
@@ -235,9 +235,9 @@ private let names = ["list", "item", "tag", "node"]
       UPDATE c SET v = 'edit'
       """)
     try a.receive(from: b)
-    for _ in 0..<10 { _ = try a.store.apply(Peer.zone, a.reader, flushing: [Peer.zone: a.writer], now: a.now) }
+    for _ in 0..<10 { _ = try a.store.merges.apply(Peer.zone, a.reader, flushing: [Peer.zone: a.writer], now: a.now) }
     #expect(try a.rows("SELECT * FROM c").isEmpty)
-    #expect(try a.store.pendingCount() > 0)
+    #expect(try a.store.localWrites.pendingCount() > 0)
     try a.flush()
     try b.pull(from: a)
     try b.run("INSERT INTO p VALUES ('p')")
@@ -266,7 +266,7 @@ private let names = ["list", "item", "tag", "node"]
     for peer in [a, b] {
       #expect(try peer.rows("SELECT extra IS NULL FROM mesh_record WHERE key = 'c1'") == ["0"])
     }
-    _ = try b.store.restore(.record(table: "p", key: .text(Array("ABC".utf8)), columns: [])) { _ in b.reader }
+    _ = try b.store.history.restore(.record(table: "p", key: .text(Array("ABC".utf8)), columns: [])) { _ in b.reader }
     try synchronize([a, b])
     for peer in [a, b] { #expect(try peer.rows("SELECT id, p FROM c") == ["\"c1\"|\"ABC\""]) }
   }

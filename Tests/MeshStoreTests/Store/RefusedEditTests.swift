@@ -35,14 +35,14 @@ import Testing
     #expect(try rows(b) == ["\"walk\"|5|7"])
     for peer in [a, b] {
       #expect(try peer.rows("SELECT id FROM note") == ["\"n\""])
-      #expect(try peer.store.status().held == [.editRefused: 1])
+      #expect(try peer.store.figures.status().held == [.editRefused: 1])
     }
-    let held = try #require(try a.store.heldRecords(limit: 9).first)
+    let held = try #require(try a.store.held.list(limit: 9).first)
     #expect(held.reason == .editRefused && held.since != nil)
     #expect(held.message?.contains("start < stop") == true)
     #expect(held.refused == [.init(column: "stop", merged: .integer(7), shown: .integer(10))])
     #expect(
-      try b.store.heldRecords(limit: 9).first?.refused
+      try b.store.held.list(limit: 9).first?.refused
         == [.init(column: "start", merged: .integer(8), shown: .integer(5))])
     #expect(try a.digest() == b.digest())
   }
@@ -51,7 +51,7 @@ import Testing
   func rescanFindsNothing() throws {
     let (a, b) = try crossed()
     for peer in [a, b] {
-      try peer.store.rescan()
+      try peer.store.capture.rescan()
       #expect(try peer.flush() == 0)
     }
     try synchronize([a, b])
@@ -65,7 +65,8 @@ import Testing
     try a.run("UPDATE t SET title = 'run'")
     try b.pull(from: a)
     #expect(try rows(b) == ["\"run\"|5|7"])
-    #expect(try b.store.status().held == [.editRefused: 1] && a.store.status().held == [.editRefused: 1])
+    #expect(
+      try b.store.figures.status().held == [.editRefused: 1] && a.store.figures.status().held == [.editRefused: 1])
     #expect(try a.digest() == b.digest())
   }
 
@@ -74,10 +75,10 @@ import Testing
     let (a, b) = try crossed()
     try a.run("UPDATE t SET stop = 12")
     try synchronize([a, b])
-    for peer in [a, b] { #expect(try rows(peer) == ["\"walk\"|8|12"] && peer.store.status().held.isEmpty) }
+    for peer in [a, b] { #expect(try rows(peer) == ["\"walk\"|8|12"] && peer.store.figures.status().held.isEmpty) }
     #expect(try a.digest() == b.digest())
     // Nobody who read the row had seen the refused value.
-    #expect(try a.store.conflicts(limit: 9).map(\.loserValue) == [.integer(7)])
+    #expect(try a.store.conflicts.list(limit: 9).map(\.loserValue) == [.integer(7)])
   }
 
   @Test("an edit that makes the merged values fit shows them")
@@ -85,7 +86,7 @@ import Testing
     let (a, b) = try crossed()
     try a.run("UPDATE t SET start = 6")
     try synchronize([a, b])
-    for peer in [a, b] { #expect(try rows(peer) == ["\"walk\"|6|7"] && peer.store.status().held.isEmpty) }
+    for peer in [a, b] { #expect(try rows(peer) == ["\"walk\"|6|7"] && peer.store.figures.status().held.isEmpty) }
     #expect(try a.digest() == b.digest())
   }
 
@@ -124,7 +125,7 @@ import Testing
     try a.run("INSERT INTO list VALUES ('l')")
     try b.pull(from: a)
     #expect(try b.rows("SELECT id, v FROM t") == ["\"e\"|1"])
-    #expect(try b.store.heldRecords(limit: 9).map(\.reason) == [.editRefused])
+    #expect(try b.store.held.list(limit: 9).map(\.reason) == [.editRefused])
     #expect(try a.digest() == b.digest())
   }
 
@@ -139,9 +140,9 @@ import Testing
     let a = peers[0]
     #expect(try rows(a) == ["\"walk\"|6|7"])
     a.cuts = [peers[2].author: 0]
-    try a.store.cut(a.cuts, zone: Peer.zone, a.reader, now: a.now)
+    try a.store.merges.cut(a.cuts, zone: Peer.zone, a.reader, now: a.now)
     #expect(try a.rows("SELECT id FROM t") == ["\"e\""] && a.rows("SELECT id FROM note") == ["\"n\""])
-    #expect(try a.store.heldRecords(limit: 9).map(\.reason) == [.editRefused])
+    #expect(try a.store.held.list(limit: 9).map(\.reason) == [.editRefused])
   }
 
   // MARK: Settling by a verb
@@ -149,7 +150,7 @@ import Testing
   private func resolve(
     _ peer: Peer, _ values: [String: String], keepsShown: Bool = false, key: String = "e"
   ) throws -> ResolvedRecord {
-    try peer.store.resolve(
+    try peer.store.held.resolve(
       Resolution(table: "t", keys: [.text(Array(key.utf8))], values: values, keepsShown: keepsShown), now: peer.now)
   }
 
@@ -159,9 +160,9 @@ import Testing
     let resolved = try resolve(a, ["stop": "20"])
     #expect(resolved.values == ["stop": .integer(20)])
     try synchronize([a, b])
-    for peer in [a, b] { #expect(try rows(peer) == ["\"walk\"|8|20"] && peer.store.status().held.isEmpty) }
+    for peer in [a, b] { #expect(try rows(peer) == ["\"walk\"|8|20"] && peer.store.figures.status().held.isEmpty) }
     #expect(try a.digest() == b.digest())
-    #expect(try b.store.conflicts(limit: 9).isEmpty, "nobody else's value was overwritten unseen")
+    #expect(try b.store.conflicts.list(limit: 9).isEmpty, "nobody else's value was overwritten unseen")
   }
 
   @Test("a value for another column shows the merged value of the refused one")
@@ -169,7 +170,7 @@ import Testing
     let (a, b) = try crossed()
     _ = try resolve(a, ["start": "6"])
     try synchronize([a, b])
-    for peer in [a, b] { #expect(try rows(peer) == ["\"walk\"|6|7"] && peer.store.status().held.isEmpty) }
+    for peer in [a, b] { #expect(try rows(peer) == ["\"walk\"|6|7"] && peer.store.figures.status().held.isEmpty) }
   }
 
   @Test("what the row shows can be kept")
@@ -177,8 +178,8 @@ import Testing
     let (a, b) = try crossed()
     _ = try resolve(b, [:], keepsShown: true)
     try synchronize([a, b])
-    for peer in [a, b] { #expect(try rows(peer) == ["\"walk\"|5|7"] && peer.store.status().held.isEmpty) }
-    #expect(try b.store.conflicts(limit: 9).map(\.loserValue) == [.integer(8)])
+    for peer in [a, b] { #expect(try rows(peer) == ["\"walk\"|5|7"] && peer.store.figures.status().held.isEmpty) }
+    #expect(try b.store.conflicts.list(limit: 9).map(\.loserValue) == [.integer(8)])
   }
 
   @Test("a choice that the table refuses as well changes nothing, and says what SQLite says")
@@ -188,7 +189,7 @@ import Testing
     #expect(throws: ResolveError.nothingChosen) { try resolve(a, [:]) }
     #expect(throws: ResolveError.unknownColumn(table: "t", column: "id")) { try resolve(a, ["id": "3"]) }
     #expect(try a.flush() == 0 && rows(a) == ["\"walk\"|8|10"])
-    #expect(try a.store.status().held == [.editRefused: 1] && a.digest() == b.digest())
+    #expect(try a.store.figures.status().held == [.editRefused: 1] && a.digest() == b.digest())
     #expect(throws: ResolveError.notRefused(table: "t")) {
       try a.run("INSERT INTO t VALUES ('f', '', 1, 2)")
       try a.flush()
@@ -200,7 +201,7 @@ import Testing
   func aRefusedRecordIsNotDiscarded() throws {
     let (a, _) = try crossed()
     #expect(throws: DiscardError.shown(table: "t")) {
-      try a.store.discard(table: "t", keys: [[.text(Array("e".utf8))]], now: a.now)
+      try a.store.held.discard(table: "t", keys: [[.text(Array("e".utf8))]], now: a.now)
     }
   }
 
@@ -211,7 +212,7 @@ import Testing
     try synchronize([a, b])
     let key = Value.text(Array("e".utf8))
     do {
-      _ = try b.store.restore(.record(table: "t", key: key, columns: [])) { _ in b.reader }
+      _ = try b.store.history.restore(.record(table: "t", key: key, columns: [])) { _ in b.reader }
       Issue.record("it fits")
     } catch let error as RestoreError {
       let values: [String: Value] = ["start": .integer(8), "stop": .integer(7), "title": .text(Array("walk".utf8))]
@@ -220,7 +221,7 @@ import Testing
     }
     try b.run("INSERT INTO t VALUES ('e', 'walk', 7, 8)")
     try b.flush()
-    _ = try b.store.restore(.record(table: "note", key: .text(Array("n".utf8)), columns: [])) { _ in b.reader }
+    _ = try b.store.history.restore(.record(table: "note", key: .text(Array("n".utf8)), columns: [])) { _ in b.reader }
     try synchronize([a, b])
     for peer in [a, b] { #expect(try rows(peer) == ["\"walk\"|7|8"] && peer.rows("SELECT id FROM note") == ["\"n\""]) }
   }
@@ -233,36 +234,36 @@ import Testing
     try a.run("INSERT INTO t VALUES ('e', 11, NULL)")
     try b.pull(from: a)
     #expect(
-      try b.store.heldRecords(limit: 9).first?.refused == [
+      try b.store.held.list(limit: 9).first?.refused == [
         .init(column: "v", merged: .integer(11), shown: nil), .init(column: "w", merged: .null, shown: nil),
       ])
     #expect(throws: ResolveError.refused("NOT NULL constraint failed: t.w")) { try resolve(b, ["v": "9"]) }
     _ = try resolve(b, ["v": "9", "w": "'x'"])
     try synchronize([a, b])
     for peer in [a, b] { #expect(try peer.rows("SELECT * FROM t") == ["\"e\"|9|\"x\""]) }
-    #expect(try b.store.status().held.isEmpty && a.digest() == b.digest())
+    #expect(try b.store.figures.status().held.isEmpty && a.digest() == b.digest())
   }
 
   @Test("a row is refused since the first edit that its table refused")
   func sinceTheFirstEdit() throws {
     let (a, b) = try crossed()
-    let since = try #require(try a.store.heldRecords(limit: 9).first?.since)
+    let since = try #require(try a.store.held.list(limit: 9).first?.since)
     for stop in [6, 7, 6] {
       try b.run("UPDATE t SET stop = \(stop)")
       try a.pull(from: b)
-      #expect(try a.store.heldRecords(limit: 9).map(\.since) == [since])
+      #expect(try a.store.held.list(limit: 9).map(\.since) == [since])
     }
   }
 
   @Test("a version that the table refuses stays merged while the table is not synchronized for a while")
   func untrackedMeanwhile() throws {
     let (a, b) = try crossed()
-    try a.store.untrack(["note", "t"])
-    try a.store.track(tables: ["t", "note"], now: a.now)
+    try a.store.tables.untrack(["note", "t"])
+    try a.store.tables.track(tables: ["t", "note"], now: a.now)
     try synchronize([a, b])
     #expect(try rows(a) == ["\"walk\"|8|10"] && rows(b) == ["\"walk\"|5|7"])
     #expect(try a.digest() == b.digest())
-    for peer in [a, b] { #expect(try peer.store.conflicts(limit: 9).isEmpty) }
+    for peer in [a, b] { #expect(try peer.store.conflicts.list(limit: 9).isEmpty) }
     try a.run("UPDATE t SET stop = 20")
     try synchronize([a, b])
     for peer in [a, b] { #expect(try rows(peer) == ["\"walk\"|8|20"]) }
@@ -273,7 +274,7 @@ import Testing
     let (a, b) = try crossed()
     try a.run("UPDATE t SET title = 'run', stop = 30")
     #expect(throws: ResolveError.written) {
-      try a.store.resolve(Resolution(table: "t", keys: [.text("e")], values: ["stop": "20"]), now: a.now)
+      try a.store.held.resolve(Resolution(table: "t", keys: [.text("e")], values: ["stop": "20"]), now: a.now)
     }
     #expect(try rows(a) == ["\"run\"|8|30"])
     try synchronize([a, b])

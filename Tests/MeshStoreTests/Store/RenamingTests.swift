@@ -22,8 +22,8 @@ import Testing
   private func renameTable(_ peer: Peer) throws {
     try peer.run("ALTER TABLE t RENAME TO u")
     try peer.flush()
-    try peer.store.untrack(["t"])
-    try peer.store.track(tables: ["u"], now: peer.now)
+    try peer.store.tables.untrack(["t"])
+    try peer.store.tables.track(tables: ["u"], now: peer.now)
   }
 
   enum Moment: CaseIterable {
@@ -91,7 +91,7 @@ import Testing
     #expect(try a.rows(Self.renamed)[0] == "\"k\"|\"old name\"")
     #expect(try a.digest() == b.digest())
     for peer in [a, b] {
-      #expect(try peer.store.conflicts(limit: 9).map(\.loserValue) == [.text("new name")])
+      #expect(try peer.store.conflicts.list(limit: 9).map(\.loserValue) == [.text("new name")])
     }
   }
 
@@ -118,8 +118,8 @@ import Testing
     try b.run("ALTER TABLE t RENAME TO u; INSERT INTO u VALUES ('z', 'under the new name', 9)")
     try b.upkeep()
     try b.flush()
-    try b.store.untrack(["t"])
-    try b.store.track(tables: ["u"], now: b.now)
+    try b.store.tables.untrack(["t"])
+    try b.store.tables.track(tables: ["u"], now: b.now)
     try synchronize([a, b])
     let rows = ["\"k\"|\"new\"|1", "\"m\"|\"third\"|3", "\"z\"|\"under the new name\"|9"]
     try expectEqual([a, b], "SELECT * FROM u ORDER BY id", rows)
@@ -136,15 +136,15 @@ import Testing
     try a.flush()
     try b.run("UPDATE t SET a = 'late' WHERE id = 'k'; DELETE FROM t WHERE id = 'l'")
     try a.pull(from: b)
-    try a.store.untrack(["t"])
-    try a.store.track(tables: ["u"], now: a.now)
+    try a.store.tables.untrack(["t"])
+    try a.store.tables.track(tables: ["u"], now: a.now)
     try a.flush()
     try a.apply()
     #expect(try a.rows("SELECT id, a FROM u ORDER BY id") == ["\"k\"|\"late\"", "\"m\"|\"third\""])
     try expectNoConflicts([a])
     try b.run("ALTER TABLE t RENAME TO u")
     try b.flush()
-    try b.store.track(tables: ["u"], now: b.now)
+    try b.store.tables.track(tables: ["u"], now: b.now)
     try synchronize([a, b])
     try expectEqual([a, b], "SELECT id, a FROM u ORDER BY id", ["\"k\"|\"late\"", "\"m\"|\"third\""])
   }
@@ -177,7 +177,7 @@ import Testing
     try b.run("UPDATE t SET a = 'under the old name' WHERE id = 'm'")
     try a.pull(from: b)
     try a.flush()
-    #expect(try a.store.conflicts(limit: 9).map(\.loserValue) == [.text("under the new name")])
+    #expect(try a.store.conflicts.list(limit: 9).map(\.loserValue) == [.text("under the new name")])
     try renameTable(b)
     try synchronize([a, b])
     try expectEqual([a, b], "SELECT id, a FROM u ORDER BY id", ["\"k\"|\"from b\"", "\"m\"|\"under the old name\""])
@@ -189,8 +189,8 @@ import Testing
     try a.run("ALTER TABLE t RENAME TO u")
     try a.flush()
     try a.run("DELETE FROM u WHERE id <> 'm'")
-    try a.store.untrack(["t"])
-    try a.store.track(tables: ["u"], now: a.now)
+    try a.store.tables.untrack(["t"])
+    try a.store.tables.track(tables: ["u"], now: a.now)
     try renameTable(b)
     try synchronize([a, b])
     try expectEqual([a, b], "SELECT id FROM u", ["\"m\""])
@@ -198,8 +198,8 @@ import Testing
 
   /// What a device says of its tables, as another hears it.
   private func tell(_ listener: Peer, of speaker: Peer) throws {
-    _ = try listener.store.saveForeignSchema(
-      try speaker.store.schemaDescriptions(), device: speaker.author.device, isOwn: true)
+    _ = try listener.store.schema.saveForeignSchema(
+      try speaker.store.schema.schemaDescriptions(), device: speaker.author.device, isOwn: true)
   }
 
   @Test("a renamed column is no missing column: the other machine is told to rename, and does")
@@ -209,14 +209,14 @@ import Testing
     try synchronize([a, b])
     try tell(a, of: b)
     try tell(b, of: a)
-    #expect(try a.store.missingSchema() == [], "the former name is not missing")
-    let missing = try #require(try b.store.missingSchema().first)
+    #expect(try a.store.schema.missing() == [], "the former name is not missing")
+    let missing = try #require(try b.store.schema.missing().first)
     #expect(missing.renamed == ["a": "b"] && missing.refusal == nil)
     #expect(missing.statements == ["ALTER TABLE main.\"t\" RENAME COLUMN \"a\" TO \"b\""])
     try b.run("UPDATE t SET a = 'edited before' WHERE id = 'k'")
     try b.flush()
-    try b.store.adopt(b.store.foreignSchemas(), now: b.now)
-    #expect(try b.store.missingSchema() == [])
+    try b.store.schema.adopt(b.store.schema.foreign(), now: b.now)
+    #expect(try b.store.schema.missing() == [])
     try synchronize([a, b])
     try expectEqual([a, b], Self.renamed, ["\"k\"|\"edited before\"", "\"l\"|\"other\"", "\"m\"|\"third\""])
     try expectNoConflicts([a, b])
@@ -229,13 +229,13 @@ import Testing
     try a.run("ALTER TABLE t RENAME COLUMN id TO uuid; ALTER TABLE t ADD COLUMN size INTEGER")
     try synchronize([a, b, c])
     for (listener, speaker) in [(a, b), (a, c), (b, a), (b, c), (c, a), (c, b)] { try tell(listener, of: speaker) }
-    #expect(try a.store.missingSchema() == [])
-    #expect(try b.store.missingSchema().map(\.columns) == [["size"]])
-    try b.store.adopt(b.store.foreignSchemas(), now: b.now)
+    #expect(try a.store.schema.missing() == [])
+    #expect(try b.store.schema.missing().map(\.columns) == [["size"]])
+    try b.store.schema.adopt(b.store.schema.foreign(), now: b.now)
     try b.run("UPDATE t SET size = 7")
     try synchronize([a, b, c])
     #expect(try a.rows("SELECT uuid, size FROM t ORDER BY 1") == b.rows("SELECT id, size FROM t ORDER BY 1"))
-    #expect(try b.store.missingSchema() == [] && a.store.missingSchema() == [])
+    #expect(try b.store.schema.missing() == [] && a.store.schema.missing() == [])
   }
 
   @Test("a device that isn't trusted renames no column of others")
@@ -245,9 +245,9 @@ import Testing
     try synchronize([a, b])
     try tell(b, of: a)
     let trusts = { (device: DeviceID) in device != a.author.device }
-    let missing = try #require(try b.store.missingSchema(trusts: trusts).first)
+    let missing = try #require(try b.store.schema.missing(trusts: trusts).first)
     #expect(missing.renamed.isEmpty && missing.statements.allSatisfy { !$0.contains("RENAME") })
-    try b.store.adopt(b.store.foreignSchemas(trusts: trusts), trusts: trusts, now: b.now)
+    try b.store.schema.adopt(b.store.schema.foreign(trusts: trusts), trusts: trusts, now: b.now)
     #expect(try b.rows("SELECT name FROM pragma_table_info('t')").contains("\"a\""))
   }
 
@@ -260,7 +260,7 @@ import Testing
     try a.run("\(Self.rename); ALTER TABLE t RENAME COLUMN c TO d")
     try synchronize([a, b])
     try tell(b, of: a)
-    #expect(try b.store.missingSchema().map(\.renamed) == [[:]])
+    #expect(try b.store.schema.missing().map(\.renamed) == [[:]])
   }
 
   @Test("an edit under the former names of a table and of its column appears under both new names")
@@ -288,7 +288,7 @@ import Testing
     try b.run("ALTER TABLE t ADD COLUMN y TEXT; UPDATE t SET y = 'same'")
     try synchronize([a, b])
     try tell(b, of: a)
-    #expect(try b.store.missingSchema().map(\.renamed) == [[:]])
+    #expect(try b.store.schema.missing().map(\.renamed) == [[:]])
   }
 
   @Test("the former name of a table is not missing where the table was renamed")
@@ -296,21 +296,21 @@ import Testing
     let (a, b) = try peers()
     try a.run("ALTER TABLE t RENAME TO u")
     try a.flush()
-    try a.store.untrack(["t"])
+    try a.store.tables.untrack(["t"])
     try tell(a, of: b)
-    #expect(try a.store.missingSchema() == [])
-    try a.store.track(tables: ["u"], now: a.now)
-    #expect(try a.store.missingSchema() == [])
-    try a.store.adopt(a.store.foreignSchemas(), now: a.now)
-    #expect(try !a.store.hasTable("t"))
+    #expect(try a.store.schema.missing() == [])
+    try a.store.tables.track(tables: ["u"], now: a.now)
+    #expect(try a.store.schema.missing() == [])
+    try a.store.schema.adopt(a.store.schema.foreign(), now: a.now)
+    #expect(try !a.store.tables.hasTable("t"))
   }
 
   /// As the node applies what others have.
   private func applySchema(_ peer: Peer, trusts: (DeviceID) -> Bool = { _ in true }) throws {
-    let former = try peer.store.renameTables(peer.store.foreignSchemas(trusts: trusts), trusts: trusts)
+    let former = try peer.store.schema.renameTables(peer.store.schema.foreign(trusts: trusts), trusts: trusts)
     try peer.flush()
-    if !former.isEmpty { try peer.store.untrack(former) }
-    try peer.store.adopt(peer.store.foreignSchemas(trusts: trusts), trusts: trusts, now: peer.now)
+    if !former.isEmpty { try peer.store.tables.untrack(former) }
+    try peer.store.schema.adopt(peer.store.schema.foreign(trusts: trusts), trusts: trusts, now: peer.now)
     try peer.flush()
   }
 
@@ -321,13 +321,13 @@ import Testing
     try a.run("ALTER TABLE u ADD COLUMN x TEXT; UPDATE u SET x = 'added' WHERE id = 'm'")
     try synchronize([a, b])
     try tell(b, of: a)
-    let missing = try #require(try b.store.missingSchema().first)
+    let missing = try #require(try b.store.schema.missing().first)
     #expect(missing.former == "t" && missing.refusal == nil)
     #expect(missing.statements == ["ALTER TABLE main.\"t\" RENAME TO \"u\""])
     // A crash after the renaming leaves a table that is here and not synchronized, and rows that are pending.
     try b.run("UPDATE t SET a = 'edited before' WHERE id = 'k'; DELETE FROM t WHERE id = 'l'")
     try applySchema(b)
-    #expect(try b.store.missingSchema() == [] && !b.store.hasTable("t"))
+    #expect(try b.store.schema.missing() == [] && !b.store.tables.hasTable("t"))
     try synchronize([a, b])
     try expectEqual(
       [a, b], "SELECT id, a, x FROM u ORDER BY id", ["\"k\"|\"edited before\"|NULL", "\"m\"|\"third\"|\"added\""])
@@ -343,17 +343,17 @@ import Testing
     try synchronize([a, b, c])
     try a.run("ALTER TABLE u RENAME TO v")
     try a.flush()
-    try a.store.untrack(["u"])
-    try a.store.track(tables: ["v"], now: a.now)
+    try a.store.tables.untrack(["u"])
+    try a.store.tables.track(tables: ["v"], now: a.now)
     try a.flush()
     try synchronize([a, b])
     try tell(b, of: a)
-    #expect(try b.store.missingSchema().map(\.former) == ["t"])
+    #expect(try b.store.schema.missing().map(\.former) == ["t"])
     try applySchema(b)
     try c.run("UPDATE u SET a = 'in between' WHERE id = 'k'")
     try synchronize([a, b, c])
-    #expect(try b.store.heldRecords(limit: 9) == [])
-    #expect(try b.store.heldCounts() == [:])
+    #expect(try b.store.held.list(limit: 9) == [])
+    #expect(try b.store.figures.heldCounts() == [:])
     for peer in [a, b] {
       #expect(
         try peer.rows("SELECT id, a FROM v ORDER BY id") == [
@@ -370,9 +370,9 @@ import Testing
     try synchronize([a, b])
     try tell(b, of: a)
     let trusts = { (device: DeviceID) in device != a.author.device }
-    #expect(try b.store.missingSchema(trusts: trusts).map(\.former) == [nil])
+    #expect(try b.store.schema.missing(trusts: trusts).map(\.former) == [nil])
     try applySchema(b, trusts: trusts)
-    #expect(try b.store.hasTable("t") && b.store.hasTable("u"))
+    #expect(try b.store.tables.hasTable("t") && b.store.tables.hasTable("u"))
   }
 
   @Test("tables that one transaction filled with equal keys, or that the other device has both, are no renaming")
@@ -381,16 +381,16 @@ import Testing
     let other = "CREATE TABLE u (id TEXT PRIMARY KEY NOT NULL, a TEXT, c TEXT)"
     let (a, b) = (try Peer(1, schema: schema, track: ["t"]), try Peer(2, schema: schema, track: ["t"]))
     try a.run(other)
-    try a.store.track(tables: ["u"], now: a.now)
+    try a.store.tables.track(tables: ["u"], now: a.now)
     try a.run("INSERT INTO t VALUES ('k', 'a value', 1); INSERT INTO u VALUES ('k', 'another', 'c')")
     try synchronize([a, b])
     try tell(b, of: a)
-    #expect(try b.store.missingSchema().map(\.former) == [nil])
+    #expect(try b.store.schema.missing().map(\.former) == [nil])
     try a.run("DROP TABLE t")
     try a.flush()
-    try a.store.untrack(["t"])
+    try a.store.tables.untrack(["t"])
     try tell(b, of: a)
-    #expect(try b.store.missingSchema().map(\.former) == [nil])
+    #expect(try b.store.schema.missing().map(\.former) == [nil])
   }
 
   private static let two = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a TEXT, b TEXT)"
@@ -453,7 +453,7 @@ import Testing
     try synchronize([a, b])
     try expectEqual([a, b], "SELECT id, old_a FROM t ORDER BY id", ["\"1\"|\"a1\"", "\"2\"|\"a2x\"", "\"3\"|\"a3\""])
     let shown = try a.rows("SELECT a FROM t WHERE id = '3'")
-    let listed = try [a, b].flatMap { try $0.store.conflicts(limit: 9) }.map(\.loserValue)
+    let listed = try [a, b].flatMap { try $0.store.conflicts.list(limit: 9) }.map(\.loserValue)
     #expect(shown == ["\"late\""] || listed.contains(.text(Array("late".utf8))), "\(shown) \(listed)")
   }
 

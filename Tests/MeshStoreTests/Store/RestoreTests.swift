@@ -22,7 +22,9 @@ import Testing
 
   @discardableResult
   private func restore(_ peer: Peer, _ table: String, _ key: String, _ columns: String...) throws -> RestoredRecord {
-    try peer.store.restore(.record(table: table, key: .text(Array(key.utf8)), columns: columns)) { _ in peer.reader }
+    try peer.store.history.restore(.record(table: table, key: .text(Array(key.utf8)), columns: columns)) { _ in
+      peer.reader
+    }
   }
 
   @Test func whatAColumnHadBeforeComesBackEverywhere() throws {
@@ -36,7 +38,7 @@ import Testing
     try restore(b, "item", "i", "a")
     try synchronize([a, b])
     #expect(try a.rows("SELECT a FROM item") == ["\"a2\""] && a.digest() == b.digest())
-    #expect(try a.store.conflicts(limit: 9).isEmpty)
+    #expect(try a.store.conflicts.list(limit: 9).isEmpty)
   }
 
   @Test func aDeletedRecordComesBackWithAllThatItHadLast() throws {
@@ -50,7 +52,7 @@ import Testing
     let child = try restore(b, "item", "i")
     #expect(child.waitsFor == [.init(table: "list", key: .text(Array("l".utf8)), zone: nil)])
     try synchronize([a, b])
-    #expect(try b.store.heldRecords(limit: 9).map(\.reason) == [.parentDeleted])
+    #expect(try b.store.held.list(limit: 9).map(\.reason) == [.parentDeleted])
     #expect(try restore(a, "list", "l").waitsFor.isEmpty)
     try synchronize([a, b])
     for peer in [a, b] {
@@ -59,7 +61,7 @@ import Testing
           "\"i\"|\"l\"|\"a1\"|\"edited\"|\"x\""
         ])
     }
-    #expect(try a.digest() == b.digest() && a.store.status().held.isEmpty)
+    #expect(try a.digest() == b.digest() && a.store.figures.status().held.isEmpty)
   }
 
   @Test(arguments: [true, false]) func whatWentWithARecordComesBackWithIt(foreignKeys: Bool) throws {
@@ -80,7 +82,7 @@ import Testing
     try a.run("DELETE FROM list WHERE id = 'l'")
     try b.pull(from: a)
     #expect(try b.rows("SELECT id FROM item") == ["\"other\""])
-    let restored = try b.store.restore(
+    let restored = try b.store.history.restore(
       .record(table: "list", key: .text(Array("l".utf8)), columns: [], descendants: true)
     ) { _ in b.reader }
     #expect(restored.descendants == 3)
@@ -88,7 +90,7 @@ import Testing
     for peer in [a, b] {
       #expect(try peer.rows("SELECT id FROM item ORDER BY id") == ["\"i\"", "\"j\"", "\"other\""])
       #expect(try peer.rows("SELECT id FROM step ORDER BY id") == ["\"s\"", "\"t\""])
-      #expect(try peer.store.status().held.isEmpty)
+      #expect(try peer.store.figures.status().held.isEmpty)
     }
     #expect(try a.digest() == b.digest())
   }
@@ -102,13 +104,13 @@ import Testing
     try synchronize([a, b])
     try b.run("UPDATE item SET a = 'later'")
     try synchronize([a, b])
-    let conflict = try #require(try a.store.conflicts(limit: 9).first)
+    let conflict = try #require(try a.store.conflicts.list(limit: 9).first)
     #expect(try a.rows("SELECT a FROM item") == ["\"later\""])
-    _ = try a.store.restore(.conflict(conflict.id)) { _ in a.reader }
+    _ = try a.store.history.restore(.conflict(conflict.id)) { _ in a.reader }
     try synchronize([a, b])
     #expect(try b.rows("SELECT a FROM item") == ["\"by a\""] && a.digest() == b.digest())
-    #expect(try a.store.conflicts(limit: 9).isEmpty, "it lost, and did not in the end")
-    #expect(throws: RestoreError.unknownConflict(999)) { try a.store.restore(.conflict(999)) { _ in a.reader } }
+    #expect(try a.store.conflicts.list(limit: 9).isEmpty, "it lost, and did not in the end")
+    #expect(throws: RestoreError.unknownConflict(999)) { try a.store.history.restore(.conflict(999)) { _ in a.reader } }
   }
 
   @Test func anEditThatLostToADeleteBringsTheRecordBack() throws {
@@ -116,8 +118,8 @@ import Testing
     try a.run("DELETE FROM item")
     try b.run("UPDATE item SET a = 'edited meanwhile'")
     try synchronize([a, b])
-    let conflict = try #require(try b.store.conflicts(limit: 9).first)
-    _ = try b.store.restore(.conflict(conflict.id)) { _ in b.reader }
+    let conflict = try #require(try b.store.conflicts.list(limit: 9).first)
+    _ = try b.store.history.restore(.conflict(conflict.id)) { _ in b.reader }
     try synchronize([a, b])
     for peer in [a, b] { #expect(try peer.rows("SELECT * FROM item") == ["\"i\"|\"l\"|\"edited meanwhile\"|\"b1\""]) }
     #expect(try a.digest() == b.digest())

@@ -16,7 +16,7 @@ import Testing
   }
 
   private func retrack(_ peer: Peer) throws {
-    try peer.store.track(tables: ["t"], now: peer.now)
+    try peer.store.tables.track(tables: ["t"], now: peer.now)
     try peer.flush()
   }
 
@@ -40,7 +40,7 @@ import Testing
       try a.pull(from: b)
     }
     try a.flush()
-    try a.store.untrack(["t"])
+    try a.store.tables.untrack(["t"])
     if order != .before { try edit() }
     if order == .meanwhile { try a.pull(from: b) }
     try a.run("ALTER TABLE t ADD COLUMN n INTEGER DEFAULT 0")
@@ -55,7 +55,7 @@ import Testing
     let (a, b) = try peers()
     try b.run("UPDATE t SET a = 'I2' WHERE id = 'x'")
     try synchronize([a, b])
-    try a.store.untrack(["t"])
+    try a.store.tables.untrack(["t"])
     try b.run("ALTER TABLE t RENAME COLUMN a TO u")
     try b.flush()
     try b.run("UPDATE t SET u = 'I3' WHERE id = 'x'")
@@ -70,7 +70,7 @@ import Testing
   @Test("what a person wrote to a column that was added meanwhile is listed if it loses")
   func editedMeanwhile() throws {
     let (a, b) = try peers()
-    try a.store.untrack(["t"])
+    try a.store.tables.untrack(["t"])
     try b.run("ALTER TABLE t ADD COLUMN n INTEGER DEFAULT 0")
     try b.flush()
     try b.run("UPDATE t SET n = 5 WHERE id = 'x'")
@@ -80,7 +80,7 @@ import Testing
     try retrack(a)
     try synchronize([a, b])
     try expectEqual([a, b], "SELECT id, n FROM t WHERE id = 'x'", ["\"x\"|5"])
-    #expect(try a.store.conflicts(limit: 9).map(\.loserValue) == [.integer(3)])
+    #expect(try a.store.conflicts.list(limit: 9).map(\.loserValue) == [.integer(3)])
   }
 
   @Test("what was written while the table was untracked is sent, also if the column is renamed before the flush")
@@ -89,33 +89,33 @@ import Testing
     try a.run("ALTER TABLE t ADD COLUMN n INTEGER; INSERT INTO t VALUES ('z', 'three', 1)")
     try a.run("ALTER TABLE t RENAME COLUMN a TO u")
     try synchronize([a, b])
-    try a.store.untrack(["t"])
+    try a.store.tables.untrack(["t"])
     try b.run("UPDATE t SET a = 'theirs' WHERE id IN ('y', 'z')")
     try b.flush()
     try a.pull(from: b)
     try a.run("UPDATE t SET u = 'mine' WHERE id IN ('x', 'y'); UPDATE t SET n = 2 WHERE id = 'z'")
-    try a.store.track(tables: ["t"], now: a.now)
+    try a.store.tables.track(tables: ["t"], now: a.now)
     try a.run("ALTER TABLE t RENAME COLUMN u TO a")
     try synchronize([a, b])
     try expectEqual(
       [a, b], "SELECT id, a FROM t ORDER BY id", ["\"x\"|\"mine\"", "\"y\"|\"theirs\"", "\"z\"|\"theirs\""])
     #expect(try a.rows("SELECT n FROM t WHERE id = 'z'") == ["2"])
-    #expect(try a.store.conflicts(limit: 9).map(\.loserValue) == [.text(Array("mine".utf8))])
+    #expect(try a.store.conflicts.list(limit: 9).map(\.loserValue) == [.text(Array("mine".utf8))])
   }
 
   @Test("what was written while the table was untracked is sent or listed, also if a column is added before the flush")
   func columnAddedBeforeFlush() throws {
     let (a, b) = try peers()
-    try a.store.untrack(["t"])
+    try a.store.tables.untrack(["t"])
     try b.run("UPDATE t SET a = 'theirs' WHERE id = 'x'")
     try b.flush()
     try a.pull(from: b)
     try a.run("UPDATE t SET a = 'mine'")
-    try a.store.track(tables: ["t"], now: a.now)
+    try a.store.tables.track(tables: ["t"], now: a.now)
     try a.run("ALTER TABLE t ADD COLUMN z TEXT")
     try synchronize([a, b])
     try expectEqual([a, b], "SELECT id, a FROM t ORDER BY id", ["\"x\"|\"theirs\"", "\"y\"|\"mine\""])
-    #expect(try a.store.conflicts(limit: 9).map(\.loserValue) == [.text(Array("mine".utf8))])
+    #expect(try a.store.conflicts.list(limit: 9).map(\.loserValue) == [.text(Array("mine".utf8))])
   }
 
   @Test("what both wrote while their table was untracked is sent or listed", arguments: [false, true], [false, true])
@@ -127,18 +127,18 @@ import Testing
     let (a, b) = (try Peer(1, schema: schema, track: ["t"]), try Peer(2, schema: schema, track: ["t"]))
     try a.run("INSERT INTO t VALUES ('K', 'old', 1)")
     try synchronize([a, b])
-    try b.store.untrack(["t"])
+    try b.store.tables.untrack(["t"])
     try b.run("UPDATE t SET a = 'theirs'")
-    try a.store.untrack(["t"])
+    try a.store.tables.untrack(["t"])
     try a.run("UPDATE t SET a = 'mine', c = 2")
-    try b.store.track(tables: ["t"], now: b.now)
+    try b.store.tables.track(tables: ["t"], now: b.now)
     try b.flush()
     try a.pull(from: b)
     try a.run("UPDATE t SET c = 3; UPDATE t SET a = 'mine again'")
-    try a.store.track(tables: ["t"], now: a.now)
+    try a.store.tables.track(tables: ["t"], now: a.now)
     if isAltered { try a.run("ALTER TABLE t ADD COLUMN z TEXT; ALTER TABLE t ADD COLUMN y TEXT") }
     try synchronize([a, b])
     #expect(try a.rows("SELECT id, a, c FROM t") == b.rows("SELECT id, a, c FROM t"))
-    #expect(try a.store.heldRecords(limit: 9).isEmpty)
+    #expect(try a.store.held.list(limit: 9).isEmpty)
   }
 }

@@ -30,8 +30,8 @@ private let schema = "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, title TEX
   @Test func aLongerLogThanARunIsSeveralUnitsAndEachPlansItsOwnParts() throws {
     let a = try peer(1)
     try fill(a, "", Int(StoreLimits.runRows) + 500)
-    #expect(try a.store.flush(a.writer, now: a.now).unitEnded == false)
-    let zone = try #require(try a.store.read { try $0.zoneRows.read(Peer.zone) })
+    #expect(try a.store.localWrites.flush(a.writer, now: a.now).unitEnded == false)
+    let zone = try #require(try a.store.access.read { try $0.zoneRows.read(Peer.zone) })
     #expect(zone.runLast == StoreLimits.runRows)
     #expect(zone.flushPlanned == UInt64(StoreLimits.runRows) / UInt64(Choices.slice))
   }
@@ -39,7 +39,7 @@ private let schema = "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, title TEX
   @Test func whatIsWrittenBetweenItsPartsIsAUnitOfItsOwn() throws {
     let (a, b) = (try peer(1), try peer(2))
     try fill(a, "", 2_500)
-    #expect(try a.store.flush(a.writer, now: a.now).unitEnded == false)
+    #expect(try a.store.localWrites.flush(a.writer, now: a.now).unitEnded == false)
     // Rows of the part before, of parts to come, and new ones.
     try a.run("UPDATE item SET note = 'later' WHERE substr(id, 1, 1) IN ('0', 'f')")
     try a.run("DELETE FROM item WHERE substr(id, 1, 1) IN ('1', 'e')")
@@ -48,7 +48,7 @@ private let schema = "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, title TEX
     try b.pull(from: a)
     #expect(try b.rows(all) == a.rows(all))
     #expect(try a.digest() == b.digest())
-    #expect(try a.store.pendingCount() == 0)
+    #expect(try a.store.localWrites.pendingCount() == 0)
   }
 
   /// A record whose rows come apart in a run gets a later stamp each time, or its last value would lose.
@@ -60,7 +60,7 @@ private let schema = "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, title TEX
     try fill(a, "m", 2_500)
     try a.run("UPDATE item SET title = 'second' WHERE id = 'zebra'; UPDATE item SET id = 'ZEBRA' WHERE id = 'zebra'")
     try a.run("UPDATE item SET title = 'third' WHERE id = 'zebra'")
-    #expect(try a.store.flush(a.writer, now: a.now).unitEnded == false)
+    #expect(try a.store.localWrites.flush(a.writer, now: a.now).unitEnded == false)
     try a.run("UPDATE item SET title = 'last' WHERE id = 'zebra'")
     try b.pull(from: a)
     #expect(try b.rows(all) == a.rows(all))
@@ -76,7 +76,7 @@ private let schema = "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, title TEX
     try a.run("UPDATE mesh_pending SET wall = \(noted) WHERE key = '~'")
     try a.run("UPDATE mesh_pending SET wall = \(a.now - 1_000) WHERE key <> '~'")
     try b.pull(from: a)
-    let record = try b.store.read { transaction in
+    let record = try b.store.access.read { transaction in
       let zone = try #require(try transaction.zoneRows.read(Peer.zone))
       let table = try #require(transaction.catalog.allTables.first)
       return try ZoneRecords(transaction, zone: zone).load(RecordRef(table: table.id, key: .text("~")))
@@ -102,13 +102,13 @@ private let schema = "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, title TEX
         try fill(a, "", 1_100)
         // Of a record that is about to be merged: it has its own stamp first.
         try a.run("UPDATE item SET note = 'of a' WHERE id = 'z'")
-        ended = try a.store.flush(a.writer, now: a.now).unitEnded
+        ended = try a.store.localWrites.flush(a.writer, now: a.now).unitEnded
         steps += 1
       }
       for _ in 0..<3 {
         try fill(a, "", 1_100)
         try a.run("UPDATE item SET note = note || '.' WHERE id = '0'")
-        let progress = try a.store.apply(Peer.zone, a.reader, flushing: [Peer.zone: a.writer], now: a.now)
+        let progress = try a.store.merges.apply(Peer.zone, a.reader, flushing: [Peer.zone: a.writer], now: a.now)
         if case .merged(_, let unitEnded, _) = progress { isMerged = unitEnded }
       }
     }

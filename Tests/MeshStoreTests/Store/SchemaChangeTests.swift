@@ -79,7 +79,7 @@ import Testing
     #expect(notices.count == 1 && notices[0].contains("dropped"))
     #expect(try a.upkeep() == nil)
     #expect(try a.flush() == 0)
-    #expect(try a.store.status().held == [.unknownTable: 3])
+    #expect(try a.store.figures.status().held == [.unknownTable: 3])
     #expect(try a.digest() == b.digest())
     try b.run("UPDATE t SET b = 'meanwhile' WHERE id = 'm'; DELETE FROM t WHERE id = 'l'")
     try synchronize([a, b])
@@ -143,7 +143,7 @@ import Testing
     try synchronize([a, b])
     for peer in [a, b] {
       #expect(try peer.rows("SELECT count(*) FROM t WHERE a = 'A' || id AND b = 'edited'") == ["2500"])
-      #expect(try peer.store.conflicts(limit: 10).isEmpty)
+      #expect(try peer.store.conflicts.list(limit: 10).isEmpty)
     }
     #expect(try a.digest() == b.digest())
   }
@@ -208,7 +208,7 @@ import Testing
     try b.run("UPDATE t SET a = 'newer' WHERE id = 'k'")
     try synchronize([a, b])
     #expect(try a.rows("SELECT a, n FROM t WHERE id = 'k'") == ["\"newer\"|\"filled\""])
-    #expect(try a.store.conflicts(limit: 9).isEmpty)
+    #expect(try a.store.conflicts.list(limit: 9).isEmpty)
     #expect(try a.digest() == b.digest())
   }
 
@@ -219,8 +219,9 @@ import Testing
     try a.receive(from: b)
     try a.run("UPDATE t SET b = 'pending' WHERE id = 'k'; ALTER TABLE t RENAME COLUMN a TO c")
     #expect(
-      try a.store.flush(a.writer, now: a.now) == FlushProgress(zone: Peer.zone, head: nil, records: 0, hasMore: true))
-    #expect(try a.store.apply(Peer.zone, a.reader, flushing: [Peer.zone: a.writer], now: a.now) == .flushFirst)
+      try a.store.localWrites.flush(a.writer, now: a.now)
+        == FlushProgress(zone: Peer.zone, head: nil, records: 0, hasMore: true))
+    #expect(try a.store.merges.apply(Peer.zone, a.reader, flushing: [Peer.zone: a.writer], now: a.now) == .flushFirst)
     try synchronize([a, b])
     #expect(try b.rows("SELECT b FROM t ORDER BY id") == ["\"pending\"", "\"b2\"", "\"incoming\""])
     #expect(try a.digest() == b.digest())
@@ -242,7 +243,7 @@ import Testing
     let (a, b) = try peers()
     try a.run("DROP TRIGGER mesh_capture_1_update; ALTER TABLE t DROP COLUMN b")
     // Only the schema is looked at.
-    guard case .schemaChanged = try a.store.upkeep({ _ in a.reader }, now: a.now) else {
+    guard case .schemaChanged = try a.store.capture.upkeep({ _ in a.reader }, now: a.now) else {
       Issue.record("the change is not seen")
       return
     }
@@ -268,7 +269,7 @@ import Testing
     try a.run("DROP TABLE t; \(Self.schema)")
     for _ in 0..<1_000 {
       try a.reopen()
-      if try a.store.upkeep({ _ in a.reader }, now: a.now) == .done { break }
+      if try a.store.capture.upkeep({ _ in a.reader }, now: a.now) == .done { break }
     }
     try synchronize([a, b])
     for peer in [a, b] { #expect(try rows(peer) == Self.merged) }
@@ -289,7 +290,7 @@ import Testing
       INSERT INTO part (id, name) SELECT 'q' || i, 'washer' FROM n WHERE i <= \(others)
       """)
     try a.upkeep()
-    for _ in 0..<10 { _ = try a.store.apply(Peer.zone, a.reader, flushing: [Peer.zone: a.writer], now: a.now) }
+    for _ in 0..<10 { _ = try a.store.merges.apply(Peer.zone, a.reader, flushing: [Peer.zone: a.writer], now: a.now) }
     try a.flush()
     try a.apply()
     #expect(try a.rows("SELECT name, size FROM part WHERE id = 'p'") == ["\"nut\"|\"M8\""])

@@ -10,16 +10,16 @@ import Testing
     let b = try Peer(2)
     try a.run("INSERT INTO t VALUES ('k', 'v'), ('l', 'w')")
     try b.pull(from: a)
-    #expect(try b.store.status().held == [.unknownTable: 2])
+    #expect(try b.store.figures.status().held == [.unknownTable: 2])
     #expect(try a.digest() == b.digest())
-    _ = try b.store.saveForeignSchema(a.store.schemaDescriptions(), device: a.author.device, isOwn: true)
-    #expect(try b.store.missingSchema().map(\.table) == ["t"])
-    try b.store.adopt(b.store.foreignSchemas(), now: b.now)
+    _ = try b.store.schema.saveForeignSchema(a.store.schema.schemaDescriptions(), device: a.author.device, isOwn: true)
+    #expect(try b.store.schema.missing().map(\.table) == ["t"])
+    try b.store.schema.adopt(b.store.schema.foreign(), now: b.now)
     try b.apply()
     #expect(try b.rows("SELECT * FROM t ORDER BY id") == ["\"k\"|\"v\"", "\"l\"|\"w\""])
-    #expect(try b.store.status().held.isEmpty)
+    #expect(try b.store.figures.status().held.isEmpty)
     #expect(try b.flush() == 0)
-    #expect(try b.store.missingSchema().isEmpty)
+    #expect(try b.store.schema.missing().isEmpty)
     #expect(try a.digest() == b.digest())
   }
 
@@ -37,8 +37,8 @@ import Testing
         CREATE TABLE T (ID TEXT NOT NULL PRIMARY KEY, V text COLLATE NOCASE, n INTEGER DEFAULT 2,
           p TEXT REFERENCES P(id) ON DELETE CASCADE, b)
         """, track: ["p", "t"])
-    _ = try b.store.saveForeignSchema(a.store.schemaDescriptions(), device: a.author.device, isOwn: true)
-    let differences = try b.store.schemaDifferences()
+    _ = try b.store.schema.saveForeignSchema(a.store.schema.schemaDescriptions(), device: a.author.device, isOwn: true)
+    let differences = try b.store.schema.differences()
     #expect(differences.map(\.column) == ["n", "p"], "not the spelling of a type, nor what one of them lacks")
     #expect(
       differences.map(\.here).first == #""n" INTEGER DEFAULT 2"#
@@ -52,8 +52,9 @@ import Testing
     let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL DEFAULT 'x', v)", track: ["t"])
     for (key, isKey) in [("TEXT", false), ("TEXT COLLATE NOCASE", true), ("BLOB", true)] {
       let b = try Peer(2, schema: "CREATE TABLE t (id \(key) PRIMARY KEY NOT NULL, v)", track: ["t"])
-      _ = try b.store.saveForeignSchema(a.store.schemaDescriptions(), device: a.author.device, isOwn: true)
-      #expect(try b.store.schemaDifferences().map(\.isKey) == [isKey], "\(key)")
+      _ = try b.store.schema.saveForeignSchema(
+        a.store.schema.schemaDescriptions(), device: a.author.device, isOwn: true)
+      #expect(try b.store.schema.differences().map(\.isKey) == [isKey], "\(key)")
     }
   }
 
@@ -61,11 +62,11 @@ import Testing
   func strictnessIsTold() throws {
     let table = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)"
     let (a, b) = (try Peer(1, schema: table + " STRICT", track: ["t"]), try Peer(2, schema: table, track: ["t"]))
-    _ = try b.store.saveForeignSchema(a.store.schemaDescriptions(), device: a.author.device, isOwn: true)
-    _ = try a.store.saveForeignSchema(b.store.schemaDescriptions(), device: b.author.device, isOwn: true)
-    #expect(try b.store.schemaDifferences().map { [$0.here, $0.there] } == [["", "STRICT"]])
-    #expect(try a.store.schemaDifferences().map { [$0.here, $0.there] } == [["STRICT", ""]])
-    #expect(try a.store.schemaDifferences().allSatisfy { !$0.isKey })
+    _ = try b.store.schema.saveForeignSchema(a.store.schema.schemaDescriptions(), device: a.author.device, isOwn: true)
+    _ = try a.store.schema.saveForeignSchema(b.store.schema.schemaDescriptions(), device: b.author.device, isOwn: true)
+    #expect(try b.store.schema.differences().map { [$0.here, $0.there] } == [["", "STRICT"]])
+    #expect(try a.store.schema.differences().map { [$0.here, $0.there] } == [["STRICT", ""]])
+    #expect(try a.store.schema.differences().allSatisfy { !$0.isKey })
   }
 
   @Test func whereOneTableIsRefusedNoneIsAdopted() throws {
@@ -76,13 +77,13 @@ import Testing
         CREATE TABLE u (id TEXT PRIMARY KEY NOT NULL, v TEXT)
         """, track: ["s", "t", "u"])
     let b = try Peer(2, schema: "CREATE TABLE t (id TEXT); CREATE TABLE u (id TEXT PRIMARY KEY NOT NULL)", track: ["u"])
-    _ = try b.store.saveForeignSchema(a.store.schemaDescriptions(), device: a.author.device, isOwn: true)
+    _ = try b.store.schema.saveForeignSchema(a.store.schema.schemaDescriptions(), device: a.author.device, isOwn: true)
     let before = try b.rows("SELECT name, sql FROM sqlite_schema ORDER BY name")
-    #expect(throws: StoreError.self) { try b.store.adopt(b.store.foreignSchemas(), now: b.now) }
+    #expect(throws: StoreError.self) { try b.store.schema.adopt(b.store.schema.foreign(), now: b.now) }
     #expect(try b.rows("SELECT name, sql FROM sqlite_schema ORDER BY name") == before)
     try b.run("DROP TABLE t")
-    try b.store.adopt(b.store.foreignSchemas(), now: b.now)
-    #expect(try b.store.missingSchema().isEmpty && b.store.tables().map(\.name).sorted() == ["s", "t", "u"])
+    try b.store.schema.adopt(b.store.schema.foreign(), now: b.now)
+    #expect(try b.store.schema.missing().isEmpty && b.store.tables.list().map(\.name).sorted() == ["s", "t", "u"])
     try b.run("INSERT INTO u (id, v) VALUES ('k', 'v'); INSERT INTO s VALUES ('l')")
     try a.pull(from: b)
     #expect(try a.rows("SELECT * FROM u") == ["\"k\"|\"v\""] && a.rows("SELECT * FROM s") == ["\"l\""])
@@ -113,14 +114,14 @@ import Testing
     try a.run("INSERT INTO t VALUES ('ok', 1), ('big', 11)")
     try b.pull(from: a)
     #expect(try b.rows("SELECT id FROM t") == ["\"ok\""])
-    let held = try b.store.heldRecords(limit: 9)
+    let held = try b.store.held.list(limit: 9)
     #expect(held.map(\.reason) == [.constraint])
     #expect(held.first?.message?.contains("CHECK") ?? false)
     #expect(try a.digest() == b.digest())
     try a.run("UPDATE t SET v = 2 WHERE id = 'big'")
     try b.pull(from: a)
     #expect(try b.rows("SELECT id FROM t ORDER BY id") == ["\"big\"", "\"ok\""])
-    #expect(try b.store.heldRecords(limit: 9).isEmpty)
+    #expect(try b.store.held.list(limit: 9).isEmpty)
   }
 
   @Test func aTriggerThatTakesTheTransactionBackHoldsOnlyItsRecord() throws {
@@ -133,7 +134,7 @@ import Testing
     try a.run("INSERT INTO t VALUES ('a', 1), ('b', 3), ('c', 4)")
     try b.pull(from: a)
     #expect(try b.rows("SELECT id FROM t ORDER BY id") == ["\"a\"", "\"c\""])
-    #expect(try b.store.heldRecords(limit: 9).map(\.message) == ["three is not allowed"])
+    #expect(try b.store.held.list(limit: 9).map(\.message) == ["three is not allowed"])
     #expect(try b.rows("SELECT applying FROM mesh_state") == ["0"])
     #expect(try a.digest() == b.digest())
   }
@@ -185,12 +186,12 @@ import Testing
     let b = try Peer(2, schema: schema, track: ["t"])
     try a.run("INSERT INTO t VALUES ('k', '1'), ('l', '1')")
     try b.pull(from: a)
-    try b.store.untrack(["t"])
-    #expect(try b.store.isTracked("t") == false)
+    try b.store.tables.untrack(["t"])
+    #expect(try b.store.tables.isTracked("t") == false)
     try a.run("UPDATE t SET v = '2' WHERE id = 'k'")
     try b.pull(from: a)
     #expect(try b.rows("SELECT v FROM t ORDER BY id") == ["\"1\"", "\"1\""])
-    try b.store.track(tables: ["t"], now: b.now)
+    try b.store.tables.track(tables: ["t"], now: b.now)
     try b.apply()
     #expect(try b.rows("SELECT v FROM t ORDER BY id") == ["\"2\"", "\"1\""])
     #expect(try a.digest() == b.digest())
@@ -206,7 +207,7 @@ import Testing
     try a.run("UPDATE t SET v = 'quiet' WHERE id = 'k'; DELETE FROM t WHERE id = 'l'; INSERT INTO t VALUES ('n', 'q')")
     try a.run("UPDATE mesh_state SET applying = 0")
     #expect(try a.flush() == 0)
-    try a.store.rescan()
+    try a.store.capture.rescan()
     try b.pull(from: a)
     #expect(try b.rows("SELECT * FROM t ORDER BY id") == ["\"k\"|\"quiet\"", "\"m\"|\"1\"", "\"n\"|\"q\""])
     #expect(try a.digest() == b.digest())

@@ -25,7 +25,7 @@ import Testing
       try peer.run("ALTER TABLE t ADD COLUMN w\(clause)")
       #expect(try peer.flush() == 0)
       try peer.apply()
-      #expect(try peer.store.pendingCount() == 0)
+      #expect(try peer.store.localWrites.pendingCount() == 0)
     }
     #expect(try ledger(a) == before && ledger(b) == there)
     #expect(try a.digest() == b.digest())
@@ -85,7 +85,7 @@ import Testing
 
   private func migrate(_ peer: Peer, _ sql: String) throws {
     try peer.run(sql)
-    if sql.contains("TABLE tag") { try peer.store.track(tables: ["tag"], now: peer.now) }
+    if sql.contains("TABLE tag") { try peer.store.tables.track(tables: ["tag"], now: peer.now) }
     try peer.upkeep()
     try peer.apply()
   }
@@ -101,7 +101,7 @@ import Testing
     try synchronize([oldest, newest])
     #expect(try oldest.digest() == newest.digest())
     #expect(try newest.rows("SELECT id, stars, body, text FROM note ORDER BY id").count == 3)
-    #expect(try oldest.store.status().held == [.unknownTable: 2])
+    #expect(try oldest.store.figures.status().held == [.unknownTable: 2])
     try oldest.run("UPDATE note SET text = 'edited' WHERE id = 'c'; DELETE FROM note WHERE id = 'b'")
     try newest.run("UPDATE note SET stars = 5 WHERE id = 'a'; UPDATE tag SET name = 'green' WHERE id = 'u'")
     try synchronize([oldest, newest])
@@ -125,7 +125,7 @@ import Testing
       #expect(try oldest.rows(table) == newest.rows(table))
     }
     #expect(try newest.rows("SELECT stars, body, text FROM note WHERE id = 'c'").first?.contains("edited") == true)
-    for peer in [oldest, newest] { #expect(try peer.store.status().held.isEmpty && peer.flush() == 0) }
+    for peer in [oldest, newest] { #expect(try peer.store.figures.status().held.isEmpty && peer.flush() == 0) }
   }
 
   @Test func whatWaitedForItsTableIsShownInSlicesWhileAnAppWrites() throws {
@@ -136,13 +136,13 @@ import Testing
     )
     try b.pull(from: a)
     try b.run("CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v)")
-    try b.store.track(tables: ["t"], integerKeys: true, now: b.now)
+    try b.store.tables.track(tables: ["t"], integerKeys: true, now: b.now)
     try b.flush()
     var left: [Int] = []
     for step in 0..<1_000 {
-      left.append(try b.store.status().held[.unknownTable] ?? 0)
+      left.append(try b.store.figures.status().held[.unknownTable] ?? 0)
       try b.run("INSERT INTO t VALUES (\(10_000 + step), 'written meanwhile')")
-      let progress = try b.store.apply(Peer.zone, b.reader, flushing: [Peer.zone: b.writer], now: b.now)
+      let progress = try b.store.merges.apply(Peer.zone, b.reader, flushing: [Peer.zone: b.writer], now: b.now)
       if progress == .flushFirst { try b.flush() }
       if left.last == 0 { break }
     }
@@ -174,23 +174,23 @@ import Testing
 
   @Test func whatBecameOfATableIsToldAsLongAsItIsKnown() throws {
     let peer = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)", track: ["t"])
-    #expect(try peer.store.missingTables().isEmpty)
+    #expect(try peer.store.capture.missingTables().isEmpty)
     try peer.run("ALTER TABLE t RENAME TO moved")
     for _ in 0..<2 {
-      #expect(try peer.store.missingTables() == ["t": .renamed(to: "moved")])
-      #expect(try peer.store.captureFaults() == [.tableMissing("t", .renamed(to: "moved"))])
+      #expect(try peer.store.capture.missingTables() == ["t": .renamed(to: "moved")])
+      #expect(try peer.store.capture.faults() == [.tableMissing("t", .renamed(to: "moved"))])
       try peer.upkeep()
     }
     try peer.run("ALTER TABLE moved RENAME TO t")
     try peer.upkeep()
-    #expect(try peer.store.missingTables().isEmpty)
+    #expect(try peer.store.capture.missingTables().isEmpty)
     try peer.run("DROP TABLE t")
     for _ in 0..<2 {
-      #expect(try peer.store.missingTables() == ["t": .dropped])
+      #expect(try peer.store.capture.missingTables() == ["t": .dropped])
       try peer.upkeep()
     }
     try peer.reopen()
-    #expect(try peer.store.missingTables() == ["t": .notKnown])
+    #expect(try peer.store.capture.missingTables() == ["t": .notKnown])
   }
 
   @Test func howFarAMigrationIsCanBeSeen() throws {
@@ -203,23 +203,23 @@ import Testing
       INSERT INTO t SELECT n, 'v' || n FROM i
       """)
     try b.pull(from: a)
-    #expect(try b.store.workInProgress().isEmpty)
+    #expect(try b.store.figures.workInProgress().isEmpty)
     try b.run("ALTER TABLE t ADD COLUMN n TEXT")
     var seen: [WorkInProgress] = []
     for _ in 0..<1_000 {
-      if try b.store.upkeep({ _ in b.reader }, now: b.now) == .done,
-        case .idle = try b.store.apply(Peer.zone, b.reader, now: b.now)
+      if try b.store.capture.upkeep({ _ in b.reader }, now: b.now) == .done,
+        case .idle = try b.store.merges.apply(Peer.zone, b.reader, now: b.now)
       {
         break
       }
-      seen += try b.store.workInProgress()
+      seen += try b.store.figures.workInProgress()
     }
     for task in [WorkInProgress.Task.compare, .show] {
       let steps = seen.filter { $0.task == task }
       #expect(steps.contains { $0.done > 0 && $0.done < $0.total })
       #expect(steps.allSatisfy { $0.total == rows })
     }
-    #expect(try b.store.workInProgress().isEmpty)
+    #expect(try b.store.figures.workInProgress().isEmpty)
     #expect(try b.rows("SELECT count(*) FROM t WHERE n = 'v' || id") == ["\(rows)"])
   }
 
@@ -242,6 +242,6 @@ import Testing
       let rows = ["\"all\"|\"\(former)\"", "\"\(former)\"|\"1\""].sorted()
       try expectEqual([a, b], "SELECT * FROM \(name) ORDER BY id", rows)
     }
-    #expect(try a.store.conflicts(limit: 9).map(\.loserValue) == [.text(Array("2".utf8))])
+    #expect(try a.store.conflicts.list(limit: 9).map(\.loserValue) == [.text(Array("2".utf8))])
   }
 }

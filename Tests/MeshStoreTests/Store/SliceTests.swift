@@ -23,17 +23,17 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
         forger.births(600..<rows, .value(.text([66])), time: time), time: time.next,
         part: .init(index: 1, planned: 2, isFinal: true)),
     ]
-    _ = try peer.store.store(parts, zone: Peer.zone, now: peer.now)
+    _ = try peer.store.log.store(parts, zone: Peer.zone, now: peer.now)
     for (records, total) in [(Choices.slice, Choices.slice), (Choices.slice, 2 * Choices.slice), (100, rows)] {
-      let progress = try peer.store.apply(Peer.zone, peer.reader, now: peer.now)
+      let progress = try peer.store.merges.apply(Peer.zone, peer.reader, now: peer.now)
       try #require(progress == .merged(records: records, unitEnded: total == rows))
       #expect(try peer.rows("SELECT count(*) FROM t") == ["\(total)"])
       try peer.reopen()
     }
     #expect(try peer.apply() == [:])
-    #expect(try peer.store.mergedVector(Peer.zone)[forger.author] == 2)
+    #expect(try peer.store.log.mergedVector(Peer.zone)[forger.author] == 2)
     #expect(try peer.digest().records == UInt64(rows))
-    #expect(try peer.store.pendingCount() == 0)
+    #expect(try peer.store.localWrites.pendingCount() == 0)
   }
 
   @Test func `a transaction merges values in pieces up to the size that one may have`() throws {
@@ -58,9 +58,9 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
           part: .init(index: UInt64(parts.count), planned: 99, isFinal: ordinal == count - 1)))
       time = time.next
     }
-    _ = try peer.store.store(parts, zone: Peer.zone, now: peer.now)
+    _ = try peer.store.log.store(parts, zone: Peer.zone, now: peer.now)
     for total in [2, 3] {
-      let progress = try peer.store.apply(Peer.zone, peer.reader, now: peer.now)
+      let progress = try peer.store.merges.apply(Peer.zone, peer.reader, now: peer.now)
       #expect(progress == .merged(records: total == 2 ? 2 : 1, unitEnded: total == count))
       #expect(try peer.rows("SELECT count(*) FROM t WHERE length(v) = \(size)") == ["\(total)"])
       try peer.reopen()
@@ -83,7 +83,7 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
       try forger.make(
         forger.births([1], .long(ordinal: 0, size: 6, isText: true), time: time), time: time,
         part: .init(index: UInt64(pieces.count), planned: 9, isFinal: true)))
-    _ = try peer.store.store(parts, zone: Peer.zone, now: peer.now)
+    _ = try peer.store.log.store(parts, zone: Peer.zone, now: peer.now)
     return try peer.apply()
   }
 

@@ -24,7 +24,7 @@ import Testing
     try one.pull(from: zero)
     for peer in [zero, one] {
       #expect(try peer.rows("SELECT * FROM tag WHERE color > 0") == [#""TAG"|2"#])
-      let listed = try peer.store.conflicts(limit: 10)
+      let listed = try peer.store.conflicts.list(limit: 10)
       #expect(listed.first { $0.column == "name" }?.loserValue == .text(Array(loser.utf8)))
       #expect(listed.contains { $0.column == "color" && $0.loserValue == .integer(1) })
     }
@@ -45,7 +45,7 @@ import Testing
     try one.pull(from: zero)
     for peer in [zero, one] {
       #expect(try peer.rows("SELECT name FROM tag") == ["\"\(second)\""])
-      let lost = try peer.store.conflicts(limit: 10).first { $0.column == "name" }
+      let lost = try peer.store.conflicts.list(limit: 10).first { $0.column == "name" }
       #expect(lost?.loserValue == .text(Array(first.utf8)))
     }
     #expect(try zero.digest() == one.digest())
@@ -57,13 +57,13 @@ import Testing
     let (zero, one) = (try Peer(1, schema: schema, track: ["tag"]), try Peer(2, schema: schema, track: ["tag"]))
     try one.run("INSERT INTO tag VALUES ('TAG', 1)")
     try zero.pull(from: one)
-    try zero.store.untrack(["tag"])
+    try zero.store.tables.untrack(["tag"])
     try zero.run("DELETE FROM tag; INSERT INTO tag VALUES ('tag', 1)")
     try one.run("UPDATE tag SET name = 'Tag'")
     try zero.pull(from: one)
-    try zero.store.track(tables: ["tag"], integerKeys: true, now: zero.now)
+    try zero.store.tables.track(tables: ["tag"], integerKeys: true, now: zero.now)
     try synchronize([zero, one])
     for peer in [zero, one] { #expect(try peer.rows("SELECT name FROM tag") == ["\"Tag\""]) }
-    #expect(try zero.store.conflicts(limit: 9).map(\.loserValue) == [.text(Array("tag".utf8))])
+    #expect(try zero.store.conflicts.list(limit: 9).map(\.loserValue) == [.text(Array("tag".utf8))])
   }
 }

@@ -35,7 +35,7 @@ struct StoreBench {
     var flushing = 0.0
     while true {
       var more = false
-      let took = try time { more = try a.store.flush(a.writer, now: a.now).hasMore }
+      let took = try time { more = try a.store.localWrites.flush(a.writer, now: a.now).hasMore }
       flushing += took
       longest = max(longest, took)
       if !more { break }
@@ -45,13 +45,15 @@ struct StoreBench {
     var longestApply = 0.0
     loop: while true {
       var progress = ApplyProgress.flushFirst
-      let took = try time { progress = try b.store.apply(Peer.zone, b.reader, now: b.now) }
+      let took = try time { progress = try b.store.merges.apply(Peer.zone, b.reader, now: b.now) }
       applying += took
       longestApply = max(longestApply, took)
       if case .idle = progress { break loop }
     }
-    let size = try b.store.read { try $0.sql.integer("SELECT sum(pgsize) FROM dbstat WHERE name = 'mesh_record'") ?? 0 }
-    let wire = try b.store.read { try $0.sql.integer("SELECT sum(size) FROM mesh_log") ?? 0 }
+    let size = try b.store.access.read {
+      try $0.sql.integer("SELECT sum(pgsize) FROM dbstat WHERE name = 'mesh_record'") ?? 0
+    }
+    let wire = try b.store.access.read { try $0.sql.integer("SELECT sum(size) FROM mesh_log") ?? 0 }
     print(
       "SQL fill \(copying) s, captured \(captured) s, bound insert \(inserting) s; flush \(flushing) s (longest \(longest)),",
       "store \(storing) s, apply \(applying) s (longest \(longestApply));",

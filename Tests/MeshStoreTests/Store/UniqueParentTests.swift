@@ -27,7 +27,7 @@ import Testing
         CREATE TABLE ch (id TEXT PRIMARY KEY NOT NULL, pid TEXT, v TEXT);
         CREATE TABLE m (id TEXT PRIMARY KEY NOT NULL, r TEXT, v TEXT)
         """)
-    for table in order { try peer.store.track(tables: [table], now: peer.now) }
+    for table in order { try peer.store.tables.track(tables: [table], now: peer.now) }
     return peer
   }
 
@@ -61,11 +61,11 @@ import Testing
     try makeAnew(peer, action)
     #expect(try shown(peer) == expected.sorted())
     // Whoever looks at what is held displaces it again, and again it returns.
-    try peer.store.retryHeld()
+    try peer.store.held.retry()
     try peer.apply()
     #expect(try shown(peer) == expected.sorted())
     try peer.reopen()
-    try peer.store.retryHeld()
+    try peer.store.held.retry()
     try peer.apply()
     #expect(try shown(peer) == expected.sorted())
     #expect(try peer.flush() == 0)
@@ -127,7 +127,7 @@ import Testing
       try b.pull(from: a)
     }
     #expect(try b.rows("SELECT id FROM t ORDER BY id") == ["\"k5\"", "\"k9\""])
-    try b.store.retryHeld()
+    try b.store.held.retry()
     try b.apply()
     #expect(try b.rows("SELECT id FROM t ORDER BY id") == ["\"k5\"", "\"k9\""])
     try a.run("UPDATE t SET v = 'free' WHERE id = 'k9'")
@@ -145,7 +145,7 @@ import Testing
       "INSERT INTO t VALUES ('k1', 'k2', 'same'), ('k2', 'k1', 'same'), ('k3', 'k1', 'x'), ('k4', NULL, 'same')")
     try b.pull(from: a)
     #expect(try b.rows("SELECT id FROM t") == ["\"k4\""])
-    try b.store.retryHeld()
+    try b.store.held.retry()
     try b.apply()
     #expect(try b.rows("SELECT id FROM t") == ["\"k4\""])
     try a.run("UPDATE t SET v = id")
@@ -200,7 +200,7 @@ import Testing
       #expect(try shown(peer) == expected, "made anew")
     }
     for peer in peers {
-      try peer.store.retryHeld()
+      try peer.store.held.retry()
       try peer.apply()
       #expect(try shown(peer) == expected, "tried again")
       #expect(try peer.flush() == 0 && peer.digest() == peers[0].digest())

@@ -17,17 +17,17 @@ import Testing
 
   @Test func anIndexThatComesOrGoesIsNoDamage() throws {
     let peer = try peer(1)
-    #expect(try peer.store.repairs.triggers.isEmpty && peer.store.captureFaults().isEmpty)
+    #expect(try peer.store.capture.repairs.triggers.isEmpty && peer.store.capture.faults().isEmpty)
     try peer.run("DROP INDEX two; DROP INDEX one; CREATE UNIQUE INDEX other ON t (w)")
-    #expect(try peer.store.captureFaults().isEmpty, "nobody has looked yet, and all is captured")
+    #expect(try peer.store.capture.faults().isEmpty, "nobody has looked yet, and all is captured")
     try peer.upkeep()
     try peer.run("DROP INDEX other")
     try peer.upkeep()
-    #expect(peer.store.repairs.triggers.isEmpty)
+    #expect(peer.store.capture.repairs.triggers.isEmpty)
     try peer.run("DROP TRIGGER mesh_capture_1_update")
-    #expect(try peer.store.captureFaults() == [.triggers("t")])
+    #expect(try peer.store.capture.faults() == [.triggers("t")])
     try peer.upkeep()
-    #expect(peer.store.repairs.triggers == ["t": 1])
+    #expect(peer.store.capture.repairs.triggers == ["t": 1])
   }
 
   private func shown(_ peer: Peer) throws -> [String] { try peer.rows("SELECT id, v FROM t ORDER BY id") }
@@ -39,7 +39,7 @@ import Testing
     try synchronize([a, b])
     for peer in [a, b] {
       #expect(try shown(peer) == ["\"a\"|\"x\"", "\"c\"|\"y\""])
-      let held = try peer.store.heldRecords(limit: 9)
+      let held = try peer.store.held.list(limit: 9)
       #expect(held.map(\.reason) == [.constraint, .constraint])
       #expect(held.allSatisfy { $0.message?.contains("UNIQUE") == true })
     }
@@ -48,7 +48,7 @@ import Testing
     try a.run("DELETE FROM t WHERE id = 'c'")
     try synchronize([a, b])
     for peer in [a, b] { #expect(try shown(peer) == ["\"a\"|\"free\"", "\"b\"|\"X\"", "\"d\"|\"y\""]) }
-    #expect(try a.digest() == b.digest() && a.store.status().held.isEmpty)
+    #expect(try a.digest() == b.digest() && a.store.figures.status().held.isEmpty)
     #expect(try a.flush() == 0 && b.flush() == 0)
   }
 
@@ -127,6 +127,6 @@ import Testing
     try a.run("INSERT OR IGNORE INTO t VALUES ('z', 'x', 9)")
     #expect(throws: (any Error).self) { try a.run("INSERT INTO t VALUES ('z', 'x', 9)") }
     try a.run("INSERT INTO t VALUES ('a', 'x', 1) ON CONFLICT (v) DO UPDATE SET w = excluded.w")
-    #expect(try a.flush() == 0 && a.store.pendingCount() == 0)
+    #expect(try a.flush() == 0 && a.store.localWrites.pendingCount() == 0)
   }
 }

@@ -20,7 +20,7 @@ import Testing
   /// Triggers and schema are as before: nothing tells the node.
   private func unnoticed(_ peer: Peer, _ sql: String) throws {
     try peer.run("UPDATE mesh_state SET applying = 1; \(sql); UPDATE mesh_state SET applying = 0")
-    #expect(try peer.store.pendingCount() == 0)
+    #expect(try peer.store.localWrites.pendingCount() == 0)
   }
 
   private func rows(_ peer: Peer) throws -> [String] { try peer.rows("SELECT id, a, b FROM t ORDER BY id") }
@@ -35,7 +35,7 @@ import Testing
     try synchronize([a, b])
     #expect(try a.digest() == b.digest())
     #expect(try rows(a) == rows(b))
-    try a.store.rescan()
+    try a.store.capture.rescan()
     try synchronize([a, b])
     #expect(try a.digest() == b.digest())
     #expect(try b.rows("SELECT a FROM t WHERE id = 'k'") == (write.hasPrefix("DELETE") ? [] : ["5.5"]))
@@ -48,7 +48,7 @@ import Testing
     try b.run("UPDATE t SET c = 'c2' WHERE id = 'l'")
     try synchronize([a, b])
     try unnoticed(a, "DELETE FROM t WHERE id = 'k'")
-    try a.store.retryHeld()
+    try a.store.held.retry()
     try synchronize([a, b])
     #expect(try a.digest() == b.digest())
     #expect(try rows(a) == rows(b))
@@ -62,7 +62,7 @@ import Testing
     try b.run("UPDATE mesh_record SET hash = zeroblob(16)")
     try a.run("UPDATE t SET n = 'w'")
     try b.pull(from: a)
-    try b.store.retryHeld()
+    try b.store.held.retry()
     try b.apply()
     try b.run("ALTER TABLE t ADD COLUMN n TEXT")
     try b.flush()

@@ -122,7 +122,7 @@ import Testing
     try b.pull(from: a)
     #expect(try bits(b, "v", ["plain"]) == ["real 0"])
     a.now += 20
-    try a.store.rescan()
+    try a.store.capture.rescan()
     try b.pull(from: a)
     #expect(try bits(b, "v", ["plain"]) == ["real \((-0.0).bitPattern)"])
     try expectEqual(a, b)

@@ -21,7 +21,7 @@ import Testing
   private var past: CausalContext { CausalContext([absent.author: .init(number: 1, time: time)]) }
 
   private func store(_ changeSets: [ChangeSet]) throws {
-    let outcomes = try peer.store.store(changeSets, zone: Peer.zone, now: peer.now)
+    let outcomes = try peer.store.log.store(changeSets, zone: Peer.zone, now: peer.now)
     #expect(outcomes == changeSets.map { _ in .stored })
   }
 
@@ -31,7 +31,7 @@ import Testing
   func waitsForFree() throws {
     let counting = CountingCryptography(base: peer.cryptography)
     let reader = ChangeSetReader(keys: [Peer.epoch: Peer.key], cuts: [:], cryptography: counting)
-    func apply() throws { while case .merged = try peer.store.apply(Peer.zone, reader, now: peer.now) {} }
+    func apply() throws { while case .merged = try peer.store.merges.apply(Peer.zone, reader, now: peer.now) {} }
     for seed in 10..<30 {
       var forger = try Forger(UInt8(seed))
       try store([try forger.make(forger.births([seed], .value(.null), time: time), time: time, context: past)])
@@ -56,7 +56,7 @@ import Testing
     let (crowd, other) = (try TestAccount(devices: 20, seed: 1), try TestAccount(devices: 1, seed: 2))
     var authors = try crowd.devices.map { try Forger($0) }
     var honest = try Forger(other.devices[0])
-    peer.store.setAccounts(Accounts([crowd.state, other.state]), device: peer.author.device)
+    peer.store.control.setAccounts(Accounts([crowd.state, other.state]), device: peer.author.device)
     // One transaction merges less than the crowd has written.
     let (rows, each) = (Choices.slice * 2, Choices.slice / 10)
     try store(
@@ -64,10 +64,10 @@ import Testing
         let births = authors[index].births(Array(index * each..<(index + 1) * each), .value(.null), time: time)
         return try authors[index].make(births, time: time)
       })
-    _ = try peer.store.apply(Peer.zone, peer.reader, now: peer.now)
+    _ = try peer.store.merges.apply(Peer.zone, peer.reader, now: peer.now)
     #expect(try keys().count <= Choices.slice)
     try store([try honest.make(honest.births([rows], .value(.null), time: time), time: time)])
-    _ = try peer.store.apply(Peer.zone, peer.reader, now: peer.now)
+    _ = try peer.store.merges.apply(Peer.zone, peer.reader, now: peer.now)
     #expect(try keys().contains("\(rows)"))
     #expect(try keys().count < rows)
     try peer.apply()
@@ -78,11 +78,11 @@ import Testing
   func standings() throws {
     var (one, two) = (try Forger(10), try Forger(11))
     func check() throws {
-      let vector = try peer.store.storedVector(Peer.zone)
-      #expect(try peer.store.authorCount(Peer.zone) == vector.numbers.count)
+      let vector = try peer.store.log.storedVector(Peer.zone)
+      #expect(try peer.store.log.authorCount(Peer.zone) == vector.numbers.count)
       for author in [one.author, two.author] {
-        let (number, citation) = try peer.store.stored(Peer.zone, author)
-        #expect(try number == vector[author] && citation == peer.store.citations(Peer.zone)[author])
+        let (number, citation) = try peer.store.log.stored(Peer.zone, author)
+        #expect(try number == vector[author] && citation == peer.store.log.citations(Peer.zone)[author])
       }
     }
     try check()
@@ -91,10 +91,10 @@ import Testing
     try store([try two.make(two.births([2], .value(.null), time: time), time: time, context: past)])
     try peer.apply()
     try check()
-    #expect(try peer.store.authorCount(Peer.zone) == 2)
-    try peer.store.cut([two.author: 0], zone: Peer.zone, peer.reader, now: peer.now)
+    #expect(try peer.store.log.authorCount(Peer.zone) == 2)
+    try peer.store.merges.cut([two.author: 0], zone: Peer.zone, peer.reader, now: peer.now)
     try check()
-    #expect(try peer.store.authorCount(Peer.zone) == 1)
+    #expect(try peer.store.log.authorCount(Peer.zone) == 1)
     try peer.reopen()
     try check()
     #expect(try keys() == ["1"])
@@ -141,7 +141,7 @@ import Testing
     ])
     try peer.apply()
     #expect(try keys() == ["1"])
-    try peer.store.cut([first.author: 1], zone: Peer.zone, peer.reader, now: peer.now)
+    try peer.store.merges.cut([first.author: 1], zone: Peer.zone, peer.reader, now: peer.now)
     try store([try second.make(second.births([3], .value(.null), time: time.next), time: time.next)])
     try peer.apply()
     #expect(try keys() == ["1", "3"])
@@ -170,7 +170,7 @@ import Testing
     ])
     let blind = ChangeSetReader(keys: [:], cuts: [:], cryptography: peer.cryptography)
     for _ in 0..<2 {
-      let progress = try peer.store.apply(Peer.zone, blind, now: peer.now)
+      let progress = try peer.store.merges.apply(Peer.zone, blind, now: peer.now)
       #expect(progress == .idle(waiting: [.unfinishedUnit: 1, .futureTime: 1, .epochKey: 1]))
     }
     try peer.apply()

@@ -16,7 +16,7 @@ import Testing
   private func peer(_ seed: UInt8) throws -> Peer { try Peer(seed, schema: Self.schema, track: ["wide"]) }
 
   private func bodies(_ peer: Peer) throws -> [ChangeSetBody] {
-    try peer.store.changeSets(Peer.zone, beyond: VersionVector(), after: 0, maximumBytes: 64 << 20).changeSets.map {
+    try peer.store.log.changeSets(Peer.zone, beyond: VersionVector(), after: 0, maximumBytes: 64 << 20).changeSets.map {
       let changeSet = try ChangeSet($0, with: peer.cryptography)
       let plain = try #require(changeSet.body(key: Peer.key, with: peer.cryptography))
       return try ChangeSetBody(plain, author: changeSet.header.author)
@@ -56,7 +56,7 @@ import Testing
     let columns = (0..<1_999).map { "c\($0) INTEGER" }.joined(separator: ", ")
     let peer = try Peer(1, schema: "CREATE TABLE wide (id TEXT PRIMARY KEY NOT NULL, \(columns))", track: ["wide"])
     let other = ZoneID([UInt8](repeating: 9, count: 32)).unsafe
-    try peer.store.setStandings([
+    try peer.store.zones.setStandings([
       ZoneStanding(zone: Peer.zone, role: .privateZone),
       ZoneStanding(zone: other, role: .readOnly, root: RecordName(table: "wide", key: .text("L"))),
     ])
@@ -73,11 +73,11 @@ import Testing
     let first = a.author
     for (peer, aftermath) in [(a, Aftermath.writtenAgain), (b, .kept)] {
       peer.cuts = [first: 0]
-      try peer.store.cut(peer.cuts, aftermath: [first: aftermath], zone: Peer.zone, peer.reader, now: peer.now)
+      try peer.store.merges.cut(peer.cuts, aftermath: [first: aftermath], zone: Peer.zone, peer.reader, now: peer.now)
     }
     try a.renew(InstanceID(77))
     var parts = 0
-    while try a.store.writeAgain(a.writer, now: a.now) != nil { parts += 1 }
+    while try a.store.localWrites.writeAgain(a.writer, now: a.now) != nil { parts += 1 }
     #expect(parts > 1)
     try b.pull(from: a)
     #expect(try bodies(a).allSatisfy { $0.elementCount <= Limits.elements })

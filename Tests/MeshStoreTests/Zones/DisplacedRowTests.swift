@@ -51,7 +51,7 @@ import Testing
       let error = #expect(throws: (any Error).self) { try reader.run(statement) }
       #expect("\(String(describing: error))".contains(ZoneStanding.refusal))
     }
-    #expect(try reader.contents() == before && reader.store.pendingCount() == 0)
+    #expect(try reader.contents() == before && reader.store.localWrites.pendingCount() == 0)
   }
 
   @Test(arguments: [
@@ -68,7 +68,7 @@ import Testing
       CREATE TABLE sums (id INTEGER PRIMARY KEY NOT NULL, n REAL);
       CREATE TABLE parts (id INTEGER PRIMARY KEY NOT NULL, sum INTEGER REFERENCES sums);
       """)
-    try reader.store.track(tables: ["sums", "parts"], integerKeys: true, now: reader.now)
+    try reader.store.tables.track(tables: ["sums", "parts"], integerKeys: true, now: reader.now)
     for name in ["sums", "parts"] {
       let triggers = try reader.rows(
         "SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = '\(name)' AND name GLOB 'mesh_permit_*'")

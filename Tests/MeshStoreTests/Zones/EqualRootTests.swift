@@ -44,13 +44,13 @@ import Testing
     try member.settle()
     #expect(try member.records(Self.share) == Self.theirs)
     #expect(try member.contents() == ["lists|L|again"] && member.records(Self.home) == ["lists L"])
-    #expect(try member.store.receipts(Self.share).isEmpty)
-    #expect(try member.store.digest(Self.share) == owner.store.digest(Self.share))
+    #expect(try member.store.zones.receipts(Self.share).isEmpty)
+    #expect(try member.store.zones.digest(Self.share) == owner.store.zones.digest(Self.share))
   }
 
   @Test func onesOwnRecordCanBeSharedAsWell() throws {
     let member = try participant(.readWrite, of: owner())
-    #expect(try member.store.obstacle(toSharing: Self.root) == nil)
+    #expect(try member.store.zones.obstacle(toSharing: Self.root) == nil)
     let own = Member.zone(4)
     try member.stand(ZoneStanding(zone: own, role: .owned, root: Self.root))
     try member.run("INSERT INTO reminders VALUES ('p2', 'L', 'x', 0)")

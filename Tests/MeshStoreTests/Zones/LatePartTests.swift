@@ -25,7 +25,7 @@ import Testing
     }
     try members.bob.stand(ZoneStanding(zone: Self.other, role: .readWrite, root: Self.second))
     for member in members.all {
-      try member.store.setPolicies(["reminders": ["done": policy, "title": .keepBoth]], now: member.now)
+      try member.store.schema.setPolicies(["reminders": ["done": policy, "title": .keepBoth]], now: member.now)
     }
     try converge(members.all)
     return members
@@ -39,10 +39,10 @@ import Testing
   private func expectDone(_ members: [Member], _ key: String, _ value: Int) throws {
     for member in members {
       #expect(try member.rows("SELECT done FROM reminders WHERE id = '\(key)'") == ["\(value)"])
-      #expect(try member.held().isEmpty && member.store.pendingCount() == 0)
+      #expect(try member.held().isEmpty && member.store.localWrites.pendingCount() == 0)
     }
     for zone in [Self.share, Self.other] {
-      #expect(try Set(members.map { try $0.store.digest(zone) }).count == 1)
+      #expect(try Set(members.map { try $0.store.zones.digest(zone) }).count == 1)
     }
   }
 
@@ -76,7 +76,7 @@ import Testing
     for member in members.all { try count(member, "r2") }
     try converge(members.all)
     try expectDone(members.all, "r2", 20)
-    for member in members.all { #expect(try member.store.conflicts(limit: 9).isEmpty) }
+    for member in members.all { #expect(try member.store.conflicts.list(limit: 9).isEmpty) }
   }
 
   @Test("counts of a participant continue in a row that its owner takes out of the share", arguments: Order.allCases)
@@ -97,7 +97,7 @@ import Testing
     for device in devices { try count(device, "r1") }
     try converge(members.all)
     try expectDone(devices, "r1", 15)
-    for device in devices { #expect(try device.store.conflicts(limit: 9).isEmpty) }
+    for device in devices { #expect(try device.store.conflicts.list(limit: 9).isEmpty) }
   }
 
   @Test(
@@ -117,7 +117,7 @@ import Testing
     try converge(members.all)
     for member in all {
       #expect(try member.rows("SELECT list, done FROM reminders WHERE id = 'r1'") == ["N|\(5 + all.count)"])
-      #expect(try member.store.conflicts(limit: 9).isEmpty && member.store.pendingCount() == 0)
+      #expect(try member.store.conflicts.list(limit: 9).isEmpty && member.store.localWrites.pendingCount() == 0)
     }
   }
 
@@ -183,8 +183,8 @@ import Testing
     try converge(members.all)
     for member in members.all {
       #expect(try member.rows("SELECT title FROM reminders WHERE id = 'r1'") == ["milk"])
-      #expect(try member.store.conflicts(limit: 9).map(\.column) == ["title"])
-      let explained = try member.store.explain(table: "reminders", key: .text("r1"), member.reader)
+      #expect(try member.store.conflicts.list(limit: 9).map(\.column) == ["title"])
+      let explained = try member.store.history.explain(table: "reminders", key: .text("r1"), member.reader)
       let kept = explained.flatMap(\.columns).filter { $0.name.hasPrefix("title (kept by ") }
       #expect(kept.map(\.value) == [.text("oats")])
     }
@@ -201,7 +201,7 @@ import Testing
     try converge(members.all)
     for member in members.all {
       #expect(try member.rows("SELECT list, done FROM reminders WHERE id = 'r1'") == ["N|0"])
-      #expect(try member.store.conflicts(limit: 9).contains { $0.column?.hasPrefix("done (counted by") == true })
+      #expect(try member.store.conflicts.list(limit: 9).contains { $0.column?.hasPrefix("done (counted by") == true })
     }
   }
 
@@ -216,8 +216,8 @@ import Testing
       try members.alice.run("INSERT INTO reminders VALUES ('r1', 'L', 'again', 2)")
       try converge(members.all)
       let lost = try #require(
-        try members.alice.store.conflicts(limit: 9).first { $0.column?.hasPrefix("done (") == true })
-      let restore = { try members.alice.store.restore(.conflict(lost.id), members.alice.reader) }
+        try members.alice.store.conflicts.list(limit: 9).first { $0.column?.hasPrefix("done (") == true })
+      let restore = { try members.alice.store.history.restore(.conflict(lost.id), members.alice.reader) }
       if policy == .counter {
         #expect(throws: RestoreError.counted(column: lost.column ?? "", in: "done")) { try restore() }
         continue
@@ -238,12 +238,12 @@ import Testing
     try members.alice.settle()
     for zone in [Self.share, Self.other] { try members.bob.pull(zone, from: members.alice) }
     #expect(try members.bob.rows("SELECT done FROM reminders WHERE id = 'r1'") == ["0"])
-    let lost = try #require(try members.bob.store.conflicts(limit: 9).first)
+    let lost = try #require(try members.bob.store.conflicts.list(limit: 9).first)
     #expect(throws: RestoreError.continues(column: lost.column ?? "")) {
-      try members.bob.store.restore(.conflict(lost.id), members.bob.reader)
+      try members.bob.store.history.restore(.conflict(lost.id), members.bob.reader)
     }
     try converge(members.all)
     try expectDone(members.all, "r1", 5)
-    for member in members.all { #expect(try member.store.conflicts(limit: 9).isEmpty) }
+    for member in members.all { #expect(try member.store.conflicts.list(limit: 9).isEmpty) }
   }
 }

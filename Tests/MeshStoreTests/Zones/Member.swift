@@ -49,9 +49,9 @@ final class Member {
     configuration.foreignKeysEnabled = foreignKeys
     configuration.busyMode = .timeout(5)
     other = try DatabaseQueue(path: path, configuration: configuration)
-    store.setAccounts(Accounts(), device: device)
+    store.control.setAccounts(Accounts(), device: device)
     try run(Self.schema)
-    try store.track(tables: Self.tables, private: Self.privateTables, integerKeys: false, now: now)
+    try store.tables.track(tables: Self.tables, private: Self.privateTables, integerKeys: false, now: now)
     try stand(standings)
   }
 
@@ -63,10 +63,10 @@ final class Member {
 
   func stand(_ standings: [ZoneStanding]) throws {
     self.standings = standings
-    try store.setStandings(standings)
-    for standing in standings where try store.instance(standing.zone) == nil {
+    try store.zones.setStandings(standings)
+    for standing in standings where try store.zones.instance(standing.zone) == nil {
       // A device is another author in each zone.
-      try store.beginInstance(InstanceID(UInt64(seed) << 8 | UInt64(standing.zone.bytes[0])), zone: standing.zone)
+      try store.zones.beginInstance(InstanceID(UInt64(seed) << 8 | UInt64(standing.zone.bytes[0])), zone: standing.zone)
     }
   }
 
@@ -74,7 +74,7 @@ final class Member {
   func stand(_ standing: ZoneStanding) throws { try stand(standings.filter { $0.zone != standing.zone } + [standing]) }
 
   func author(_ zone: ZoneID) throws -> Author {
-    Author(device: device, instance: try store.instance(zone).unsafe)
+    Author(device: device, instance: try store.zones.instance(zone).unsafe)
   }
 
   func writers() throws -> [ZoneID: ChangeSetWriter] {
@@ -120,7 +120,7 @@ final class Member {
 
   func held() throws -> [String: HeldReason] {
     Dictionary(
-      try store.heldRecords(limit: 1_000).map { ("\($0.table) \($0.key)", $0.reason) }, uniquingKeysWith: { $1 })
+      try store.held.list(limit: 1_000).map { ("\($0.table) \($0.key)", $0.reason) }, uniquingKeysWith: { $1 })
   }
 
   /// Flushes until nothing is left.
@@ -128,12 +128,12 @@ final class Member {
     now += 10
     for _ in 0..<10_000 {
       upkeep: for _ in 0..<1_000 {
-        switch try store.upkeep(reader, now: now) {
+        switch try store.capture.upkeep(reader, now: now) {
         case .done, .flushFirst: break upkeep
         case .worked, .schemaChanged: continue
         }
       }
-      let progress = try store.flush(try writers(), now: now)
+      let progress = try store.localWrites.flush(try writers(), now: now)
       deletedRoots.formUnion(progress.deletedRoots)
       if !progress.hasMore { return }
     }
@@ -142,8 +142,8 @@ final class Member {
 
   /// One step of `settle`; true where more is to do.
   func step() throws -> Bool {
-    while case .worked = try store.upkeep(reader, now: now) {}
-    let progress = try store.flush(try writers(), now: now)
+    while case .worked = try store.capture.upkeep(reader, now: now) {}
+    let progress = try store.localWrites.flush(try writers(), now: now)
     deletedRoots.formUnion(progress.deletedRoots)
     return progress.hasMore
   }
@@ -156,7 +156,7 @@ final class Member {
 
   func apply(_ zone: ZoneID) throws {
     for _ in 0..<10_000 {
-      switch try store.apply(zone, reader(zone), flushing: writers(), now: now) {
+      switch try store.merges.apply(zone, reader(zone), flushing: writers(), now: now) {
       case .idle: return
       case .merged: continue
       case .flushFirst: try settle()
@@ -174,10 +174,10 @@ final class Member {
   func store(of zone: ZoneID, from source: Member) throws {
     var position: Int64 = 0
     while true {
-      let batch = try source.store.changeSets(
-        zone, beyond: store.storedVector(zone), after: position, maximumBytes: 4 << 20)
+      let batch = try source.store.log.changeSets(
+        zone, beyond: store.log.storedVector(zone), after: position, maximumBytes: 4 << 20)
       let changeSets = try batch.changeSets.map { try ChangeSet($0, with: cryptography) }
-      _ = try store.store(changeSets, zone: zone, now: now)
+      _ = try store.log.store(changeSets, zone: zone, now: now)
       position = batch.position
       if batch.isComplete { break }
     }
@@ -188,13 +188,13 @@ final class Member {
   func reopen() throws {
     try store.close()
     store = try Store(path: path, cryptography: cryptography)
-    store.setAccounts(Accounts(), device: device)
+    store.control.setAccounts(Accounts(), device: device)
     deletedRoots = []
-    try store.setStandings(standings)
+    try store.zones.setStandings(standings)
   }
 
   func drop(_ zone: ZoneID, keepingCopy: Bool = false) throws {
-    for _ in 0..<10_000 where try !store.dropZone(zone, keepingCopy: keepingCopy, now: now) { return }
+    for _ in 0..<10_000 where try !store.zones.dropZone(zone, keepingCopy: keepingCopy, now: now) { return }
     throw Stuck()
   }
 }
@@ -202,7 +202,7 @@ final class Member {
 /// Everybody learns everything of the zones that both are in, until nothing moves.
 func converge(_ members: [Member], _ zones: (Member) -> [ZoneID] = { $0.standings.map(\.zone) }) throws {
   for _ in 0..<12 {
-    let before = try members.map { member in try zones(member).map { try member.store.mergedVector($0) } }
+    let before = try members.map { member in try zones(member).map { try member.store.log.mergedVector($0) } }
     for member in members { try member.settle() }
     for a in members {
       for b in members where a !== b {
@@ -210,7 +210,9 @@ func converge(_ members: [Member], _ zones: (Member) -> [ZoneID] = { $0.standing
       }
     }
     for member in members { try member.settle() }
-    if try members.map({ member in try zones(member).map { try member.store.mergedVector($0) } }) == before { return }
+    if try members.map({ member in try zones(member).map { try member.store.log.mergedVector($0) } }) == before {
+      return
+    }
   }
   throw Stuck()
 }

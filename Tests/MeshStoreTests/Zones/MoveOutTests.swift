@@ -18,8 +18,8 @@ import Testing
   private func expectSecret(_ alice: Member, _ bob: Member, _ query: String) throws {
     #expect(try !SharedList.texts(bob).contains(Self.secret))
     #expect(try alice.rows(query) == [Self.secret])
-    #expect(try alice.held().isEmpty && alice.store.pendingCount() == 0)
-    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+    #expect(try alice.held().isEmpty && alice.store.localWrites.pendingCount() == 0)
+    #expect(try alice.store.zones.digest(Self.share) == bob.store.zones.digest(Self.share))
   }
 
   @Test(
@@ -35,14 +35,14 @@ import Testing
     try alice.settle()
     if isMovedFirst { try laptop.pull(Self.home, from: alice) } else { try laptop.pull(Self.share, from: bob) }
     try converge([alice, laptop, bob])
-    #expect(try bob.rows("SELECT id FROM reminders").isEmpty && bob.store.conflicts(limit: 9).isEmpty)
+    #expect(try bob.rows("SELECT id FROM reminders").isEmpty && bob.store.conflicts.list(limit: 9).isEmpty)
     for device in [alice, laptop] {
       #expect(try device.rows("SELECT list FROM reminders WHERE id = 'r1'") == ["M"])
-      #expect(try device.store.conflicts(limit: 9).count { $0.key == .text("r1") && $0.column == nil } == 1)
+      #expect(try device.store.conflicts.list(limit: 9).count { $0.key == .text("r1") && $0.column == nil } == 1)
     }
-    let lost = try #require(try alice.store.conflicts(limit: 9).first { $0.key == .text("r1") })
+    let lost = try #require(try alice.store.conflicts.list(limit: 9).first { $0.key == .text("r1") })
     #expect(lost.zone == Self.home)
-    _ = try alice.store.restore(.conflict(lost.id), alice.reader)
+    _ = try alice.store.history.restore(.conflict(lost.id), alice.reader)
     try converge([alice, laptop, bob])
     for device in [alice, laptop] { #expect(try device.rows("SELECT id FROM reminders WHERE id = 'r1'").isEmpty) }
   }
@@ -89,7 +89,7 @@ import Testing
     for device in [alice, bob] {
       try device.run(
         "CREATE TABLE notes (id TEXT COLLATE NOCASE PRIMARY KEY NOT NULL, list TEXT REFERENCES lists, title TEXT)")
-      try device.store.track(tables: ["notes"], private: [], integerKeys: false, now: device.now)
+      try device.store.tables.track(tables: ["notes"], private: [], integerKeys: false, now: device.now)
     }
     try alice.run("INSERT INTO notes VALUES ('n1', 'L', 'harmless')")
     try converge([alice, bob])
@@ -102,8 +102,9 @@ import Testing
     try converge([alice, bob])
     #expect(try alice.rows("SELECT id, list, title FROM notes") == ["N1|M|\(Self.secret)"])
     #expect(try bob.rows("SELECT id FROM notes").isEmpty && !SharedList.texts(bob).contains(Self.secret))
-    #expect(try !alice.records(Self.share).contains { $0.hasPrefix("notes") } && alice.store.pendingCount() == 0)
-    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+    #expect(
+      try !alice.records(Self.share).contains { $0.hasPrefix("notes") } && alice.store.localWrites.pendingCount() == 0)
+    #expect(try alice.store.zones.digest(Self.share) == bob.store.zones.digest(Self.share))
   }
 
   @Test("an index finds the notes of a record that have a zone")
@@ -121,13 +122,13 @@ import Testing
     try alice.run("UPDATE reminders SET list = 'M', title = 'kept' WHERE id = 'r1'")
     try alice.settle()
     try converge([alice, bob])
-    let conflict = try #require(alice.store.conflicts(limit: 9).first { $0.column == "title" })
+    let conflict = try #require(alice.store.conflicts.list(limit: 9).first { $0.column == "title" })
     #expect(conflict.loserValue == .text("lost") && conflict.winnerValue == .text("kept") && !conflict.isWinnerDelete)
-    _ = try alice.store.restore(.conflict(conflict.id), alice.reader)
+    _ = try alice.store.history.restore(.conflict(conflict.id), alice.reader)
     try alice.settle()
     #expect(try alice.rows("SELECT list, title FROM reminders WHERE id = 'r1'") == ["M|lost"])
-    #expect(try !alice.store.conflicts(limit: 9).contains { $0.column == "title" })
-    #expect(try bob.store.conflicts(limit: 9).filter { $0.column == "title" }.allSatisfy(\.isWinnerDelete))
+    #expect(try !alice.store.conflicts.list(limit: 9).contains { $0.column == "title" })
+    #expect(try bob.store.conflicts.list(limit: 9).filter { $0.column == "title" }.allSatisfy(\.isWinnerDelete))
   }
 
   @Test func aMoveIntoAShareThatWaitsForAKeyCanBeTakenBack() throws {
@@ -154,8 +155,8 @@ import Testing
     try converge([alice, bob])
     #expect(try bob.contents() == ["lists|L|shared", "reminders|r1|L|back|0", "steps|s1|r1|go"])
     #expect(try alice.records(Self.share) == ["lists L", "reminders r1", "steps s1"])
-    #expect(try alice.held().isEmpty && alice.store.pendingCount() == 0)
-    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+    #expect(try alice.held().isEmpty && alice.store.localWrites.pendingCount() == 0)
+    #expect(try alice.store.zones.digest(Self.share) == bob.store.zones.digest(Self.share))
   }
 
   @Test func aRecordThatMovesToWhereAnotherHasItsKeyKeepsItsValues() throws {
@@ -168,7 +169,7 @@ import Testing
     for member in [alice, bob] {
       #expect(try member.rows("SELECT list, title FROM reminders WHERE id = 'r2'") == ["L|secret"])
     }
-    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+    #expect(try alice.store.zones.digest(Self.share) == bob.store.zones.digest(Self.share))
   }
 
   @Test func whatWaitsForAPrivateParentDoesNotGoToAnothersOfItsKey() throws {

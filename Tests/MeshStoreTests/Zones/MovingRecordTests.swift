@@ -16,7 +16,7 @@ import Testing
 
   /// What is merged of a reminder's title; nil where it does not live.
   private func title(_ key: String, in zone: ZoneID, of member: Member) throws -> Value? {
-    try member.store.read { transaction in
+    try member.store.access.read { transaction in
       guard let row = try transaction.zoneRows.read(zone), let table = transaction.catalog.knownTable("reminders")
       else {
         return nil
@@ -46,7 +46,7 @@ import Testing
     try alice.run("UPDATE reminders SET list = iif(list = 'L', 'M', 'L') WHERE id LIKE 'x%'")
     repeat {
       for zone in [Self.share, Self.home] {
-        _ = try alice.store.apply(zone, alice.reader(zone), flushing: alice.writers(), now: alice.now)
+        _ = try alice.store.merges.apply(zone, alice.reader(zone), flushing: alice.writers(), now: alice.now)
       }
     } while try alice.step()
     try converge([alice, laptop, bob])
@@ -54,12 +54,16 @@ import Testing
     #expect(
       try alice.rows("SELECT id FROM reminders WHERE list = 'L' ORDER BY id")
         == bob.rows("SELECT id FROM reminders ORDER BY id"))
-    for zone in [Self.home, Self.share] { #expect(try alice.store.digest(zone) == laptop.store.digest(zone)) }
-    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
-    for device in [alice, laptop, bob] { #expect(try device.held().isEmpty && device.store.pendingCount() == 0) }
+    for zone in [Self.home, Self.share] {
+      #expect(try alice.store.zones.digest(zone) == laptop.store.zones.digest(zone))
+    }
+    #expect(try alice.store.zones.digest(Self.share) == bob.store.zones.digest(Self.share))
+    for device in [alice, laptop, bob] {
+      #expect(try device.held().isEmpty && device.store.localWrites.pendingCount() == 0)
+    }
     for title in ["of Bob", "of the laptop"] {
       let isKept = try alice.rows("SELECT count(*) FROM reminders WHERE title = '\(title)'") == ["2"]
-      let lost = try alice.store.conflicts(limit: 9).count { $0.loserValue == .text(Array(title.utf8)) }
+      let lost = try alice.store.conflicts.list(limit: 9).count { $0.loserValue == .text(Array(title.utf8)) }
       #expect(isKept || lost == 2, "\(title)")
     }
   }
@@ -85,9 +89,9 @@ import Testing
     for device in [alice, laptop] {
       #expect(try device.rows("SELECT list FROM reminders WHERE id = 'r2'") == ["L"])
     }
-    let lost = try #require(try laptop.store.conflicts(limit: 9).first { $0.key == .text("r2") })
+    let lost = try #require(try laptop.store.conflicts.list(limit: 9).first { $0.key == .text("r2") })
     #expect(lost.zone == Self.share && lost.column == nil)
-    _ = try laptop.store.restore(.conflict(lost.id), laptop.reader)
+    _ = try laptop.store.history.restore(.conflict(lost.id), laptop.reader)
     try converge([alice, laptop])
     for device in [alice, laptop] { #expect(try device.rows("SELECT id FROM reminders WHERE id = 'r2'").isEmpty) }
     // A row that is inserted again is no move.
@@ -101,13 +105,15 @@ import Testing
     try alice.settle()
     try alice.run("INSERT INTO reminders VALUES ('r2', 'L', 'once more', 0)")
     try converge([alice, laptop])
-    #expect(try laptop.store.conflicts(limit: 9).filter { $0.column == nil && $0.id > lost.id }.isEmpty)
+    #expect(try laptop.store.conflicts.list(limit: 9).filter { $0.column == nil && $0.id > lost.id }.isEmpty)
   }
 
   /// Routes what is pending, and flushes nothing.
   private func route(_ member: Member) throws {
-    while try member.store.read({ try $0.pending.hasUnrouted() }) { _ = try member.store.route(now: member.now) }
-    #expect(try member.store.pendingCount() > 0)
+    while try member.store.access.read({ try $0.pending.hasUnrouted() }) {
+      _ = try member.store.localWrites.route(now: member.now)
+    }
+    #expect(try member.store.localWrites.pendingCount() > 0)
   }
 
   @Test("a new row that is shared before it is flushed goes to the share, and takes what refers to it along")
@@ -160,7 +166,7 @@ import Testing
     for member in [alice, bob] {
       #expect(try member.rows("SELECT list, title FROM reminders WHERE id = 'r1'") == ["L|elsewhere"])
     }
-    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+    #expect(try alice.store.zones.digest(Self.share) == bob.store.zones.digest(Self.share))
   }
 
   @Test("a record that was about to come back before it had left, and does not, leaves")
@@ -175,7 +181,7 @@ import Testing
     #expect(try alice.records(Self.share) == ["lists L"])
     #expect(try alice.records(Self.home) == ["lists M", "reminders r1", "reminders r2", "steps s1", "steps s2"])
     #expect(try bob.records(Self.share) == ["lists L"])
-    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+    #expect(try alice.store.zones.digest(Self.share) == bob.store.zones.digest(Self.share))
   }
 
   @Test("a record that returns because its list does has the list that was written meanwhile, on all devices")
@@ -191,7 +197,7 @@ import Testing
     let laptop = try Member(2, alice.standings)
     try converge([alice, laptop])
     for zone in alice.standings.map(\.zone) {
-      #expect(try alice.store.digest(zone) == laptop.store.digest(zone))
+      #expect(try alice.store.zones.digest(zone) == laptop.store.zones.digest(zone))
       #expect(try alice.records(zone) == laptop.records(zone))
     }
     #expect(try alice.contents() == laptop.contents())
@@ -207,7 +213,7 @@ import Testing
     while try alice.step() { #expect(try alice.rows("SELECT id FROM reminders") == ["r2"]) }
     try converge([alice, bob])
     #expect(try bob.rows("SELECT id FROM reminders").isEmpty)
-    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+    #expect(try alice.store.zones.digest(Self.share) == bob.store.zones.digest(Self.share))
   }
 
   @Test("a row of a table that was not tracked shows what is merged, also if another zone's rows wait for their flush")
@@ -215,24 +221,24 @@ import Testing
     let (alice, laptop) = (try SharedList.alice(), try SharedList.laptop())
     for device in [alice, laptop] {
       try device.run("CREATE TABLE memos (id TEXT PRIMARY KEY NOT NULL, a TEXT, b TEXT)")
-      _ = try device.store.track(tables: ["memos"], now: device.now)
+      _ = try device.store.tables.track(tables: ["memos"], now: device.now)
     }
     try alice.run("INSERT INTO memos VALUES ('m', 'old', 'old')")
     try converge([alice, laptop])
-    try alice.store.untrack(["memos"])
+    try alice.store.tables.untrack(["memos"])
     try laptop.run("UPDATE memos SET a = 'theirs'")
     try laptop.settle()
     try alice.pull(Self.home, from: laptop)
     try alice.run("UPDATE memos SET a = 'mine', b = 'mine'")
-    _ = try alice.store.track(tables: ["memos"], now: alice.now)
-    while case .worked = try alice.store.upkeep(alice.reader, now: alice.now) {}
+    _ = try alice.store.tables.track(tables: ["memos"], now: alice.now)
+    while case .worked = try alice.store.capture.upkeep(alice.reader, now: alice.now) {}
     try alice.run("UPDATE lists SET title = 'renamed' WHERE id = 'L'")
     try alice.settle()
     #expect(try alice.rows("SELECT * FROM memos") == ["m|theirs|mine"])
     try converge([alice, laptop])
     for device in [alice, laptop] { #expect(try device.rows("SELECT * FROM memos") == ["m|theirs|mine"]) }
     #expect(try alice.held().isEmpty)
-    #expect(try alice.store.conflicts(limit: 9).map(\.loserValue) == [.text(Array("mine".utf8))])
+    #expect(try alice.store.conflicts.list(limit: 9).map(\.loserValue) == [.text(Array("mine".utf8))])
   }
 
   @Test("SQLite refuses another key for the row that a share was made of, and names the ways out")
@@ -258,9 +264,9 @@ import Testing
     let bobs = try bob.author(Self.share)
     var isMerged = false
     for _ in 0..<100 where !isMerged {
-      let progress = try alice.store.apply(
+      let progress = try alice.store.merges.apply(
         Self.share, alice.reader(Self.share), flushing: alice.writers(), now: alice.now)
-      if try alice.store.mergedVector(Self.share)[bobs] == bob.store.mergedVector(Self.share)[bobs] {
+      if try alice.store.log.mergedVector(Self.share)[bobs] == bob.store.log.mergedVector(Self.share)[bobs] {
         #expect(try title("r1", in: Self.share, of: alice) == nil, "it has left")
       }
       switch progress {
@@ -271,7 +277,7 @@ import Testing
     }
     try converge([alice, bob])
     #expect(try alice.rows("SELECT title FROM reminders WHERE id = 'r1'") == ["alice's"])
-    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+    #expect(try alice.store.zones.digest(Self.share) == bob.store.zones.digest(Self.share))
   }
 
   @Test func aRowThatWaitsForItsZonesKeyIsNotOverwrittenByAnothers() throws {
@@ -306,10 +312,10 @@ import Testing
     #expect(try bob.rows("SELECT title FROM reminders WHERE id = 'x'") == ["neighbour's"])
     try bob.stand(ZoneStanding(zone: Self.share, role: .readOnly, root: SharedList.root))
     try bob.settle()
-    #expect(try bob.store.receipts(Self.share).map(\.values) == [["title": .text("bob's")]])
+    #expect(try bob.store.zones.receipts(Self.share).map(\.values) == [["title": .text("bob's")]])
     #expect(try title("x", in: Self.share, of: bob) == .text("alice's"))
     #expect(try bob.rows("SELECT title FROM reminders WHERE id = 'x'") == ["neighbour's"])
-    #expect(try bob.store.digest(Self.share) == alice.store.digest(Self.share))
+    #expect(try bob.store.zones.digest(Self.share) == alice.store.zones.digest(Self.share))
   }
 
   @Test func aRecordThatMayNotLeaveAnyMoreHasItsMergedValues() throws {
@@ -325,7 +331,7 @@ import Testing
     #expect(try title("r1", in: SharedList.bobs, of: bob) == .text("edited on the way"))
     try alice.run("UPDATE reminders SET done = 1 WHERE id = 'r1'")
     try converge([alice, bob])
-    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+    #expect(try alice.store.zones.digest(Self.share) == bob.store.zones.digest(Self.share))
   }
 
   @Test func aRowThatMovesGoesToTheFirstZoneThatWaitsForIt() throws {
@@ -350,8 +356,8 @@ import Testing
     #expect(try alice.records(Self.home).contains("lists M"), "it has arrived, and not left")
     let before = try alice.contents()
     try alice.run("ALTER TABLE tags ADD COLUMN color TEXT")
-    while case .schemaChanged = try alice.store.upkeep(alice.reader, now: alice.now) {}
-    _ = try alice.store.apply(Self.home, alice.reader(Self.home), flushing: alice.writers(), now: alice.now)
+    while case .schemaChanged = try alice.store.capture.upkeep(alice.reader, now: alice.now) {}
+    _ = try alice.store.merges.apply(Self.home, alice.reader(Self.home), flushing: alice.writers(), now: alice.now)
     let held = try alice.rows(
       """
       SELECT r.held FROM mesh_record r JOIN mesh_zone z ON z.id = r.zone JOIN mesh_table t ON t.id = r.tbl

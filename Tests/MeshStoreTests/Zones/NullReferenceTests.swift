@@ -10,7 +10,7 @@ import Testing
   private func withNotes(_ member: Member) throws -> Member {
     try member.run(
       "CREATE TABLE notes (id TEXT PRIMARY KEY NOT NULL, r TEXT REFERENCES reminders ON DELETE SET NULL, v)")
-    try member.store.track(tables: ["notes"], now: member.now)
+    try member.store.tables.track(tables: ["notes"], now: member.now)
     return member
   }
 
@@ -32,7 +32,7 @@ import Testing
     let bob = try withNotes(SharedList.bob())
     try bob.pull(SharedList.share, from: alice)
     #expect(try bob.rows("SELECT * FROM notes") == ["n|NULL|new"])
-    #expect(try bob.store.digest(SharedList.share) == alice.store.digest(SharedList.share))
+    #expect(try bob.store.zones.digest(SharedList.share) == alice.store.zones.digest(SharedList.share))
   }
 
   @Test func whatIsShownAgainBesideANewRowOfAnotherZoneIsNotItsChild() throws {
@@ -40,8 +40,8 @@ import Testing
     try alice.run("DELETE FROM reminders WHERE id = 'r1'")
     try alice.settle()
     try alice.run("INSERT INTO reminders VALUES ('r1', 'M', 'again', 0); ALTER TABLE tags ADD COLUMN color TEXT")
-    while try alice.store.upkeep(alice.reader, now: alice.now) != .done {}
-    _ = try alice.store.apply(
+    while try alice.store.capture.upkeep(alice.reader, now: alice.now) != .done {}
+    _ = try alice.store.merges.apply(
       SharedList.share, alice.reader(SharedList.share), flushing: alice.writers(), now: alice.now)
     try alice.settle()
     #expect(try alice.rows("SELECT * FROM notes") == ["n|NULL|old"])
@@ -78,7 +78,7 @@ import Testing
     }
     try alice.settle()
     #expect(try alice.rows("SELECT * FROM notes") == ["n|r3|old"])
-    #expect(try alice.store.heldRecords(limit: 9).map(\.reason) == [.shownHereOnly])
+    #expect(try alice.store.held.list(limit: 9).map(\.reason) == [.shownHereOnly])
     let laptop = try withNotes(Member(2, alice.standings))
     try converge([alice, laptop])
     #expect(try laptop.rows("SELECT * FROM notes") == ["n|NULL|old"])
@@ -91,7 +91,7 @@ import Testing
   func `what was written to a row that does not go with the deleted root is kept as a receipt`(order: String) throws {
     let (alice, bob) = (try withNote(SharedList.alice()), try withNotes(SharedList.bob()))
     try bob.pull(SharedList.share, from: alice)
-    let digest = try bob.store.digest(SharedList.share)
+    let digest = try bob.store.zones.digest(SharedList.share)
     let (edit, delete) = ("UPDATE notes SET v = 'new'", "DELETE FROM lists WHERE id = 'L'")
     switch order {
     case "before":
@@ -104,11 +104,11 @@ import Testing
     }
     #expect(try bob.rows("SELECT * FROM notes") == ["n|NULL|new"])
     try bob.settle()
-    #expect(try bob.store.deletedRoots() == [SharedList.share])
-    #expect(try bob.store.digest(SharedList.share) == digest, "nothing of it is sent")
-    let receipts = try bob.store.receipts(SharedList.share)
+    #expect(try bob.store.localWrites.deletedRoots() == [SharedList.share])
+    #expect(try bob.store.zones.digest(SharedList.share) == digest, "nothing of it is sent")
+    let receipts = try bob.store.zones.receipts(SharedList.share)
     #expect(receipts.map(\.record.table) == ["notes"] && receipts.first?.values == ["v": .text("new")])
-    #expect(try bob.store.pendingCount() == 0)
+    #expect(try bob.store.localWrites.pendingCount() == 0)
   }
 
   @Test func `what was on its way to a share that is left stays private, with what was written to it`() throws {
@@ -117,10 +117,10 @@ import Testing
     try bob.run("INSERT INTO notes VALUES ('own', NULL, 'old')")
     try bob.settle()
     try bob.run("UPDATE notes SET r = 'r1', v = 'new' WHERE id = 'own'")
-    _ = try bob.store.route(now: bob.now)
+    _ = try bob.store.localWrites.route(now: bob.now)
     try bob.run("DELETE FROM lists WHERE id = 'L'")
     try bob.settle()
-    #expect(try bob.store.receipts(SharedList.share).isEmpty)
+    #expect(try bob.store.zones.receipts(SharedList.share).isEmpty)
     try bob.stand(ZoneStanding(zone: SharedList.share, role: .ended, root: SharedList.root))
     try bob.drop(SharedList.share)
     try bob.settle()

@@ -100,19 +100,19 @@ import Testing
   private func adopt(_ machine: inout Machine) throws {
     let member = machine.member
     try member.settle()
-    try member.store.untrack(["steps"])
-    try member.store.track(tables: ["moves"], now: member.now)
+    try member.store.tables.untrack(["steps"])
+    try member.store.tables.track(tables: ["moves"], now: member.now)
     machine.isAdopted = true
   }
 
   private func check(_ members: [Member], _ ledger: Ledger) throws {
     let rows = try members.map { try $0.rows("SELECT id, reminder, title FROM moves ORDER BY id") }
     #expect(Set(rows).count == 1, "\(rows)")
-    #expect(try Set(members.map { try $0.store.digest(SharedList.share) }).count == 1)
+    #expect(try Set(members.map { try $0.store.zones.digest(SharedList.share) }).count == 1)
     let visible = Set(try members[0].rows("SELECT title FROM moves"))
     #expect(visible.isDisjoint(with: ledger.superseded), "what somebody replaced or deleted is there again")
     let listed = try members.reduce(into: Set<String>()) { listed, member in
-      for conflict in try member.store.conflicts(limit: 1_000) {
+      for conflict in try member.store.conflicts.list(limit: 1_000) {
         if case .text(let bytes) = conflict.loserValue { listed.insert(String(decoding: bytes, as: UTF8.self)) }
       }
     }

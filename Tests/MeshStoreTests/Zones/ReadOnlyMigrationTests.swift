@@ -16,8 +16,8 @@ import Testing
         ZoneStanding(zone: SharedList.bobs, role: .privateZone),
         ZoneStanding(zone: SharedList.share, role: .readOnly, root: SharedList.root),
       ])
-    _ = try bob.store.saveForeignSchema(
-      alice.store.schemaDescriptions(), device: alice.author(SharedList.share).device, isOwn: false)
+    _ = try bob.store.schema.saveForeignSchema(
+      alice.store.schema.schemaDescriptions(), device: alice.author(SharedList.share).device, isOwn: false)
     try converge([alice, bob])
     return bob
   }
@@ -29,7 +29,7 @@ import Testing
     try bob.other.writeWithoutTransaction { try $0.execute(sql: Self.fill) }
     try converge([alice, bob])
     #expect(try bob.rows(Self.rows) == ["r1|milk|r"])
-    #expect(try bob.store.receipts(SharedList.share).isEmpty)
+    #expect(try bob.store.zones.receipts(SharedList.share).isEmpty)
     // Afterwards as well, and what others have stays out of reach.
     try bob.run("UPDATE reminders SET rank = 'again'")
     #expect(throws: DatabaseError.self) { try bob.run("UPDATE reminders SET rank = 'x', title = 'mine'") }
@@ -37,7 +37,7 @@ import Testing
     try converge([alice, bob])
     #expect(try bob.rows(Self.rows) == ["r1|milk|again"])
     #expect(try bob.rows("SELECT done FROM reminders") == ["1"])
-    #expect(try bob.store.receipts(SharedList.share).isEmpty)
+    #expect(try bob.store.zones.receipts(SharedList.share).isEmpty)
   }
 
   @Test("what the owner has in a column wins over a read-only participant's migration")
@@ -51,13 +51,13 @@ import Testing
     try bob.other.writeWithoutTransaction { try $0.execute(sql: Self.fill) }
     try converge([alice, bob])
     #expect(try bob.rows(Self.rows) == ["r1|milk|alice"])
-    #expect(try bob.store.receipts(SharedList.share).isEmpty)
+    #expect(try bob.store.zones.receipts(SharedList.share).isEmpty)
     #expect(try lost(bob) == [[.text("r1"), .text("rank"), .text("r")]])
   }
 
   /// The lost values of a participant, all of its own.
   private func lost(_ member: Member) throws -> [[Value]] {
-    try member.store.conflicts(ConflictFilter(limit: 100)).conflicts.map { conflict in
+    try member.store.conflicts.list(ConflictFilter(limit: 100)).conflicts.map { conflict in
       #expect(conflict.loser.author.device == member.device)
       #expect(conflict.winner.author.device != member.device)
       return [conflict.key, .text(conflict.column ?? ""), conflict.loserValue]
@@ -90,7 +90,7 @@ import Testing
     try alice.run("UPDATE reminders SET rank = 'again', title = 'bread'")
     try converge([alice, bob])
     #expect(try lost(bob) == [[.text("r1"), .text("rank"), .text("mine")]])
-    #expect(try alice.store.conflicts(ConflictFilter(limit: 100)).total == 0)
+    #expect(try alice.store.conflicts.list(ConflictFilter(limit: 100)).total == 0)
   }
 
   @Test("a read-only participant's own BLOBs are listed with their bytes when the owner fills the column")
@@ -106,7 +106,7 @@ import Testing
     try alice.run("UPDATE reminders SET photo = x'01'")
     try converge([alice, bob])
     #expect(try bob.rows("SELECT hex(photo) FROM reminders") == ["01"])
-    let conflict = try #require(try bob.store.conflicts(ConflictFilter(limit: 100)).conflicts.first)
+    let conflict = try #require(try bob.store.conflicts.list(ConflictFilter(limit: 100)).conflicts.first)
     #expect(conflict.loserValue.asset?.size == 50_000)
     #expect(conflict.hasBytes == true)
   }
@@ -162,7 +162,7 @@ import Testing
     try ownColumns(bob, alice)
     try bob.drop(SharedList.share)
     #expect(try bob.rows(Self.rows).isEmpty)
-    let receipts = try bob.store.receipts(SharedList.share)
+    let receipts = try bob.store.zones.receipts(SharedList.share)
     #expect(Set(receipts.map(\.record.key)) == [.text("r1"), .text("s1")])
     #expect(receipts.first { $0.record.key == .text("r1") }?.values == ["rank": .text("mine")])
   }
@@ -179,7 +179,7 @@ import Testing
     #expect(try lost(bob) == [[.text("r1"), .text("rank"), .text("mine")]])
     try bob.drop(SharedList.share)
     #expect(try lost(bob).isEmpty)
-    let receipts = try bob.store.receipts(SharedList.share)
+    let receipts = try bob.store.zones.receipts(SharedList.share)
     #expect(receipts.filter { $0.record.key == .text("r1") }.map(\.values) == [["rank": .text("mine")]])
   }
 
@@ -188,15 +188,15 @@ import Testing
     let alice = try SharedList.alice()
     let bob = try bob(of: alice)
     let author = try alice.author(SharedList.share)
-    let before = try alice.store.mergedVector(SharedList.share)[author]
+    let before = try alice.store.log.mergedVector(SharedList.share)[author]
     try alice.run("INSERT INTO reminders VALUES ('r3', 'L', 'tea', 0)")
     try converge([alice, bob])
     try ownColumns(bob, alice)
     bob.cuts[SharedList.share] = [author: before]
-    try bob.store.cut(
+    try bob.store.merges.cut(
       [author: before], aftermath: [author: .kept], zone: SharedList.share, bob.reader(SharedList.share), now: bob.now)
     #expect(try bob.rows(Self.rows) == ["r1|milk|mine"])
-    let own = try bob.store.conflicts(ConflictFilter(device: bob.device, limit: 9)).conflicts
+    let own = try bob.store.conflicts.list(ConflictFilter(device: bob.device, limit: 9)).conflicts
     #expect(own.map(\.key) == [.text("r3")] && own.map(\.loserValue) == [.text("mine")])
   }
 
@@ -214,15 +214,15 @@ import Testing
     } else {
       try alice.run("ALTER TABLE lists ADD COLUMN color TEXT")
       try alice.settle()
-      _ = try bob.store.saveForeignSchema(
-        alice.store.schemaDescriptions(), device: alice.author(SharedList.share).device, isOwn: false)
+      _ = try bob.store.schema.saveForeignSchema(
+        alice.store.schema.schemaDescriptions(), device: alice.author(SharedList.share).device, isOwn: false)
     }
     try bob.settle()
     try bob.run("UPDATE reminders SET rank = 'new' WHERE id = 'p'")
-    let numbers = try bob.store.mergedVector(SharedList.bobs)[bob.author(SharedList.bobs)]
+    let numbers = try bob.store.log.mergedVector(SharedList.bobs)[bob.author(SharedList.bobs)]
     try bob.settle()
-    #expect(try bob.store.mergedVector(SharedList.bobs)[bob.author(SharedList.bobs)] != numbers, "the edit is sent")
-    #expect(try bob.store.tables().allSatisfy { $0.isShareable || $0.name != "reminders" })
+    #expect(try bob.store.log.mergedVector(SharedList.bobs)[bob.author(SharedList.bobs)] != numbers, "the edit is sent")
+    #expect(try bob.store.tables.list().allSatisfy { $0.isShareable || $0.name != "reminders" })
     #expect(try bob.held().isEmpty)
   }
 }

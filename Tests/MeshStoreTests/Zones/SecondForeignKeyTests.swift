@@ -82,14 +82,14 @@ import Testing
 
   @Test func itIsSaidThatNewRowsGoIntoNoShare() throws {
     let alice = try SharedList.alice()
-    #expect(try alice.store.trackingFaults().isEmpty)
+    #expect(try alice.store.capture.trackingFaults().isEmpty)
     try alice.run(Self.migrations[0])
-    guard case .schemaChanged(let notices) = try alice.store.upkeep(alice.reader, now: alice.now) else {
+    guard case .schemaChanged(let notices) = try alice.store.capture.upkeep(alice.reader, now: alice.now) else {
       Issue.record("the change is not seen")
       return
     }
     #expect(notices.count == 1 && notices[0].contains("reminders") && notices[0].contains("goes into none"))
-    #expect(try alice.store.trackingFaults().count == 1)
+    #expect(try alice.store.capture.trackingFaults().count == 1)
   }
 
   @Test func aReferenceToSomethingPrivateShowsNothingOfIt() throws {
@@ -145,8 +145,8 @@ import Testing
     try bob.run(Self.withoutSecond)
     try bob.settle()
     #expect(try bob.rows("SELECT id FROM reminders ORDER BY id") == ["r1"])
-    #expect(try bob.store.heldRecords(limit: 10).map(\.reason) == [.parentElsewhere])
-    #expect(try bob.store.receipts(SharedList.share).isEmpty)
+    #expect(try bob.store.held.list(limit: 10).map(\.reason) == [.parentElsewhere])
+    #expect(try bob.store.zones.receipts(SharedList.share).isEmpty)
     try bob.stand(ZoneStanding(zone: SharedList.share, role: .readWrite, root: SharedList.root))
     try bob.settle()
     try converge([alice, bob])

@@ -18,7 +18,7 @@ import Testing
   private func cut(_ author: Author, to limit: UInt64, _ aftermath: [Author: Aftermath] = [:], on member: Member) throws
   {
     member.cuts[Self.share] = [author: limit]
-    try member.store.cut(
+    try member.store.merges.cut(
       [author: limit], aftermath: aftermath, zone: Self.share, member.reader(Self.share), now: member.now)
   }
 
@@ -61,12 +61,12 @@ import Testing
     #expect(try bob.rows("SELECT count(*) FROM reminders WHERE title = 'carol'") == ["\(count * 9 / 10)"])
     try cut(carol.author(Self.share), to: 0, [try carol.author(Self.share): .kept], on: bob)
     #expect(try bob.contents() == before)
-    #expect(try bob.store.digest(Self.share) == alice.store.digest(Self.share))
+    #expect(try bob.store.zones.digest(Self.share) == alice.store.zones.digest(Self.share))
   }
 
   @Test func aReceiptHasWhatOnlyRefusedChangesHadBeaten() throws {
     let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
-    try bob.store.beginInstance(InstanceID(55), zone: Self.share)
+    try bob.store.zones.beginInstance(InstanceID(55), zone: Self.share)
     let carol = try Member(7, [ZoneStanding(zone: Self.share, role: .privateZone)])
     for member in [bob, carol] { try member.pull(Self.share, from: alice) }
     try bob.run("UPDATE reminders SET title = 'precious' WHERE id = 'r1'")
@@ -78,47 +78,47 @@ import Testing
     #expect(try bob.rows("SELECT id FROM reminders").isEmpty)
     let (own, others) = (try bob.author(Self.share), try carol.author(Self.share))
     bob.cuts[Self.share] = [own: 0, others: 0]
-    try bob.store.cut(
+    try bob.store.merges.cut(
       [own: 0, others: 0], aftermath: [own: .receipt], zone: Self.share, bob.reader(Self.share), now: bob.now)
     #expect(try bob.rows("SELECT title FROM reminders") == ["milk"])
-    #expect(try bob.store.receipts(Self.share).map(\.values) == [["title": .text("precious")]])
+    #expect(try bob.store.zones.receipts(Self.share).map(\.values) == [["title": .text("precious")]])
   }
 
   @Test func whatOthersRefusedOfOnesOwnComesAgainAsItWasSigned() throws {
     let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
-    try bob.store.beginInstance(InstanceID(55), zone: Self.share)
+    try bob.store.zones.beginInstance(InstanceID(55), zone: Self.share)
     try bob.pull(Self.share, from: alice)
     for title in ["one", "two", "three"] {
       try bob.run("UPDATE reminders SET title = '\(title)' WHERE id = 'r1'")
       try bob.settle()
     }
     try alice.pull(Self.share, from: bob)
-    let before = try alice.store.digest(Self.share)
+    let before = try alice.store.zones.digest(Self.share)
     let author = try bob.author(Self.share)
     try cut(author, to: 1, [:], on: alice)
     try cut(author, to: 1, [author: .receipt], on: bob)
-    while try bob.store.dropZone(Self.share, keepingCopy: false, now: bob.now) {}
-    #expect(try !bob.store.putBack(Self.share) { _ in true }, "what comes before it is not here")
+    while try bob.store.zones.dropZone(Self.share, keepingCopy: false, now: bob.now) {}
+    #expect(try !bob.store.log.putBack(Self.share) { _ in true }, "what comes before it is not here")
     (alice.cuts, bob.cuts) = ([:], [:])
-    try bob.store.beginInstance(InstanceID(56), zone: Self.share)
+    try bob.store.zones.beginInstance(InstanceID(56), zone: Self.share)
     try bob.pull(Self.share, from: alice)
     #expect(try bob.rows("SELECT title FROM reminders WHERE id = 'r1'") == ["one"])
-    #expect(try bob.store.putBack(Self.share) { $0.header.number <= 2 })
-    #expect(try !bob.store.putBack(Self.share) { $0.header.number <= 2 })
+    #expect(try bob.store.log.putBack(Self.share) { $0.header.number <= 2 })
+    #expect(try !bob.store.log.putBack(Self.share) { $0.header.number <= 2 })
     try bob.pull(Self.share, from: alice)
     #expect(try bob.rows("SELECT title FROM reminders WHERE id = 'r1'") == ["two"])
-    #expect(try bob.store.putBack(Self.share) { _ in true })
+    #expect(try bob.store.log.putBack(Self.share) { _ in true })
     try bob.pull(Self.share, from: alice)
     try alice.pull(Self.share, from: bob)
-    for member in [alice, bob] { #expect(try member.store.digest(Self.share) == before) }
-    #expect(try !alice.store.putBack(Self.share) { _ in true } && !bob.store.putBack(Self.share) { _ in true })
+    for member in [alice, bob] { #expect(try member.store.zones.digest(Self.share) == before) }
+    #expect(try !alice.store.log.putBack(Self.share) { _ in true } && !bob.store.log.putBack(Self.share) { _ in true })
   }
 
   /// Bob moves a record of his own into the share, and is cut before that.
   private func bobWithMovedRecord() throws -> Member {
     let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
     // As a node does it: an instance of its own in each zone.
-    try bob.store.beginInstance(InstanceID(55), zone: Self.share)
+    try bob.store.zones.beginInstance(InstanceID(55), zone: Self.share)
     try bob.pull(Self.share, from: alice)
     try bob.run("INSERT INTO lists VALUES ('B', 'b'); INSERT INTO reminders VALUES ('own', 'B', 'precious', 0)")
     try bob.settle()
@@ -132,7 +132,7 @@ import Testing
     let bob = try bobWithMovedRecord()
     let author = try bob.author(Self.share)
     try cut(author, to: 0, [author: .receipt], on: bob)
-    let receipt = try #require(bob.store.receipts(Self.share).first { $0.record.key == .text("own") })
+    let receipt = try #require(bob.store.zones.receipts(Self.share).first { $0.record.key == .text("own") })
     #expect(receipt.values == ["title": .text("precious"), "list": .text("L"), "done": .integer(0)])
   }
 
@@ -140,8 +140,8 @@ import Testing
     let bob = try bobWithMovedRecord()
     let author = try bob.author(Self.share)
     try cut(author, to: 0, [author: .writtenAgain], on: bob)
-    try bob.store.beginInstance(InstanceID(77), zone: Self.share)
-    while try bob.store.writeAgain(#require(bob.writers()[Self.share]), now: bob.now) != nil {}
+    try bob.store.zones.beginInstance(InstanceID(77), zone: Self.share)
+    while try bob.store.localWrites.writeAgain(#require(bob.writers()[Self.share]), now: bob.now) != nil {}
     #expect(try bob.rows("SELECT list, title FROM reminders WHERE id = 'own'") == ["L|precious"])
   }
 
@@ -153,7 +153,7 @@ import Testing
     let before = try bob.contents()
     try cut(author, to: limit, on: bob)
     #expect(try bob.contents() == before)
-    #expect(try bob.store.digest(Self.share) == alice.store.digest(Self.share))
+    #expect(try bob.store.zones.digest(Self.share) == alice.store.zones.digest(Self.share))
     #expect(try !SharedList.texts(bob).isEmpty, "the log is whole")
     try alice.run("UPDATE lists SET title = 'later' WHERE id = 'L'")
     try alice.settle()

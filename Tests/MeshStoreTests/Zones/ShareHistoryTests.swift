@@ -71,10 +71,10 @@ import Testing
     try converge(all)
     #expect(try desktop.contents() == laptop.contents())
     for zone in [11, 12].map({ Member.zone($0) }) {
-      #expect(try desktop.store.digest(zone) == laptop.store.digest(zone))
-      #expect(try desktop.store.digest(zone) == bob.store.digest(zone))
+      #expect(try desktop.store.zones.digest(zone) == laptop.store.zones.digest(zone))
+      #expect(try desktop.store.zones.digest(zone) == bob.store.zones.digest(zone))
     }
-    #expect(try desktop.store.digest(Member.zone(1)) == laptop.store.digest(Member.zone(1)))
+    #expect(try desktop.store.zones.digest(Member.zone(1)) == laptop.store.zones.digest(Member.zone(1)))
     #expect(try desktop.held() == laptop.held())
     // Every row that is shown is where its parent is.
     for member in all {
@@ -86,12 +86,13 @@ import Testing
           AND pr.generation & 1)
         """)
       #expect(strays.isEmpty)
-      #expect(try member.store.pendingCount() == 0)
+      #expect(try member.store.localWrites.pendingCount() == 0)
       // What a rescan finds was captured wrongly.
-      try member.store.rescan()
+      try member.store.capture.rescan()
       try member.settle()
       #expect(
-        try member.store.storedVector(member.standings[1].zone) == desktop.store.storedVector(member.standings[1].zone))
+        try member.store.log.storedVector(member.standings[1].zone)
+          == desktop.store.log.storedVector(member.standings[1].zone))
     }
   }
 }

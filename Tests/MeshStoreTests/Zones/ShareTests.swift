@@ -51,11 +51,11 @@ import Testing
       try alice.records(Self.home) == ["covers c", "lists M", "reminders r2", "steps s2", "taggings g", "tags t"])
     #expect(try alice.contents() == before)
     #expect(try alice.rows("SELECT * FROM seen").isEmpty, "the rows stay what they are")
-    #expect(try alice.store.pendingCount() == 0 && alice.held().isEmpty)
+    #expect(try alice.store.localWrites.pendingCount() == 0 && alice.held().isEmpty)
     let bob = try bob()
     try bob.pull(Self.share, from: alice)
     #expect(try bob.contents() == ["lists|L|shared", "reminders|r1|L|milk|0", "steps|s1|r1|go"])
-    #expect(try bob.store.digest(Self.share) == alice.store.digest(Self.share))
+    #expect(try bob.store.zones.digest(Self.share) == alice.store.zones.digest(Self.share))
   }
 
   @Test("a private row with the key of a share's root gets another key, and the root is shown")
@@ -70,7 +70,7 @@ import Testing
     try bob.run("UPDATE lists SET id = 'mine' WHERE id = 'L'")
     try bob.settle()
     #expect(try bob.contents() == ["lists|L|shared", "lists|mine|private", "reminders|r1|L|milk|0", "steps|s1|r1|go"])
-    #expect(try bob.held().isEmpty && bob.store.digest(Self.share) == alice.store.digest(Self.share))
+    #expect(try bob.held().isEmpty && bob.store.zones.digest(Self.share) == alice.store.zones.digest(Self.share))
     #expect(throws: DatabaseError.self) { try bob.run("UPDATE lists SET id = 'other' WHERE id = 'L'") }
   }
 
@@ -104,7 +104,7 @@ import Testing
         "covers d \(outside)", "lists X \(outside)", "reminders r8 \(orphan)", "taggings h \(outside)",
         "tags u \(outside)",
       ])
-    #expect(try alice.store.digest(Self.share) == mallory.store.digest(Self.share))
+    #expect(try alice.store.zones.digest(Self.share) == mallory.store.zones.digest(Self.share))
     // An edit of what is held stays held, and a delete ends it.
     try mallory.run("UPDATE tags SET title = 'again' WHERE id = 'u'; DELETE FROM lists WHERE id = 'X'")
     try mallory.settle()
@@ -112,7 +112,7 @@ import Testing
     #expect(try alice.rows("SELECT id FROM tags") == ["t"])
     let planted = ["covers d \(outside)", "taggings h \(outside)", "tags u \(outside)"]
     #expect(try alice.rows(held) == planted)
-    #expect(try alice.store.digest(Self.share) == mallory.store.digest(Self.share))
+    #expect(try alice.store.zones.digest(Self.share) == mallory.store.zones.digest(Self.share))
     // Nor does it come in when the share ends.
     try alice.stand(ZoneStanding(zone: Self.share, role: .owned, root: Self.root, isStopped: true))
     try alice.settle()
@@ -125,22 +125,22 @@ import Testing
 
   @Test func aTableThatIsPrivateOnOneDeviceIsSoOnAll() throws {
     let alice = try alice()
-    let told = try alice.store.schemaDescriptions()
+    let told = try alice.store.schema.schemaDescriptions()
     #expect(told.filter(\.isPrivate).map(\.name) == ["covers"])
     #expect(told.shared(from: ["Lists"]).map(\.name).sorted() == ["lists", "reminders", "steps"])
     // To be synchronized again changes nothing.
-    try alice.store.track(tables: ["covers"], integerKeys: false, now: alice.now)
-    #expect(try alice.store.schemaDescriptions() == told)
+    try alice.store.tables.track(tables: ["covers"], integerKeys: false, now: alice.now)
+    #expect(try alice.store.schema.schemaDescriptions() == told)
     let device = try alice.author(Self.home).device
     let adopting = try Peer(5)
-    #expect(try adopting.store.saveForeignSchema(told, device: device, isOwn: true).isEmpty)
-    try adopting.store.adopt(adopting.store.foreignSchemas(), now: alice.now)
-    #expect(try adopting.store.schemaDescriptions().filter(\.isPrivate).map(\.name) == ["covers"])
+    #expect(try adopting.store.schema.saveForeignSchema(told, device: device, isOwn: true).isEmpty)
+    try adopting.store.schema.adopt(adopting.store.schema.foreign(), now: alice.now)
+    #expect(try adopting.store.schema.schemaDescriptions().filter(\.isPrivate).map(\.name) == ["covers"])
     let other = try Peer(6, schema: Member.schema, track: Member.tables + Member.privateTables)
-    #expect(try other.store.saveForeignSchema(told, device: device, isOwn: false).isEmpty)
-    #expect(try other.store.schemaDescriptions().allSatisfy { !$0.isPrivate }, "strangers decide nothing")
-    #expect(try other.store.saveForeignSchema(told, device: device, isOwn: true) == ["covers"])
-    #expect(try other.store.schemaDescriptions().filter(\.isPrivate).map(\.name) == ["covers"])
+    #expect(try other.store.schema.saveForeignSchema(told, device: device, isOwn: false).isEmpty)
+    #expect(try other.store.schema.schemaDescriptions().allSatisfy { !$0.isPrivate }, "strangers decide nothing")
+    #expect(try other.store.schema.saveForeignSchema(told, device: device, isOwn: true) == ["covers"])
+    #expect(try other.store.schema.schemaDescriptions().filter(\.isPrivate).map(\.name) == ["covers"])
   }
 
   @Test func whatIsWrittenToAZoneThatCanNotBeWrittenNowKeepsNothingElseWaiting() throws {
@@ -159,7 +159,7 @@ import Testing
     #expect(try alice.rows("SELECT title FROM lists WHERE id = 'M'") == ["other"])
     try alice.store(of: Self.share, from: other)
     #expect(
-      try alice.store.apply(Self.share, alice.reader(Self.share), flushing: alice.writers(), now: alice.now)
+      try alice.store.merges.apply(Self.share, alice.reader(Self.share), flushing: alice.writers(), now: alice.now)
         == .flushFirst)
     alice.lacking = []
     try alice.settle()
@@ -181,7 +181,7 @@ import Testing
     #expect(try laptop.contents() == desktop.contents())
     try converge([desktop, laptop])
     #expect(try laptop.contents() == desktop.contents())
-    for zone in order { #expect(try laptop.store.digest(zone) == desktop.store.digest(zone)) }
+    for zone in order { #expect(try laptop.store.zones.digest(zone) == desktop.store.zones.digest(zone)) }
     #expect(try laptop.held().isEmpty && desktop.held().isEmpty)
   }
 
@@ -255,7 +255,7 @@ import Testing
     #expect(Set(try alice.held().values) == [.slotTaken, .parentElsewhere])
     #expect(
       try alice.rows("SELECT * FROM steps WHERE id = 'mine'").isEmpty, "it is not under a row that is not its parent")
-    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+    #expect(try alice.store.zones.digest(Self.share) == bob.store.zones.digest(Self.share))
     try alice.run("DELETE FROM reminders WHERE id = 'r2'")
     try alice.settle()
     #expect(try alice.rows("SELECT list, title FROM reminders WHERE id = 'r2'") == ["L|bob's"])
@@ -270,7 +270,7 @@ import Testing
     try laptop.settle()
     try alice.pull(Self.home, from: laptop)
     #expect(try alice.rows("SELECT list, title FROM reminders WHERE id = 'r9'") == ["M|private"])
-    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+    #expect(try alice.store.zones.digest(Self.share) == bob.store.zones.digest(Self.share))
   }
 
   @Test func aRecordWhoseParentIsInAStrangersZoneIsHeld() throws {
@@ -292,7 +292,7 @@ import Testing
     #expect(try alice.rows("SELECT * FROM steps WHERE id = 'w'").isEmpty)
     #expect(try alice.held().values.contains(.parentElsewhere))
     #expect(try !alice.records(Self.home).contains { $0.contains("bad") || $0.contains("steps w") })
-    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+    #expect(try alice.store.zones.digest(Self.share) == bob.store.zones.digest(Self.share))
   }
 
   @Test(arguments: [true, false]) func aShareThatIsReadOnlyHereTakesNoWrites(foreignKeys: Bool) throws {
@@ -318,7 +318,7 @@ import Testing
     #expect(throws: (any Error).self) { try carol.run("UPDATE reminders SET list = 'L' WHERE id = 'own'") }
     try carol.settle()
     #expect(try carol.records(Self.bobs) == ["lists C", "reminders free", "reminders own"])
-    #expect(try carol.store.storedVector(Self.share).authors.count == 1)
+    #expect(try carol.store.log.storedVector(Self.share).authors.count == 1)
     try carol.stand(ZoneStanding(zone: Self.share, role: .readWrite, root: Self.root))
     try carol.run("UPDATE reminders SET title = 'x' WHERE id = 'r1'")
     #expect(try carol.rows("SELECT name FROM sqlite_schema WHERE name GLOB 'mesh_permit*'").isEmpty)
@@ -351,13 +351,13 @@ import Testing
     try bob.settle()
     let phone = try Member(10, bob.standings)
     try phone.pull(Self.bobs, from: bob)
-    #expect(try phone.store.heldRecords(limit: 9).map(\.reason) == [.missingParent])
+    #expect(try phone.store.held.list(limit: 9).map(\.reason) == [.missingParent])
     try phone.pull(Self.share, from: alice)
     try phone.run("UPDATE mesh_record SET held = \(noted) WHERE key = 'early'")
-    let held = try phone.store.heldRecords(limit: 9)
+    let held = try phone.store.held.list(limit: 9)
     #expect(held.map(\.reason) == [.parentElsewhere])
     #expect(held.first?.waitsFor.map(\.zone) == [Self.share])
-    #expect(try phone.store.heldCounts() == ["parent-in-other-zone": 1])
+    #expect(try phone.store.figures.heldCounts() == ["parent-in-other-zone": 1])
   }
 
   @Test func whatWasPendingWhenThePermissionWentIsRolledBackAndKept() throws {
@@ -373,24 +373,24 @@ import Testing
     try bob.settle()
     #expect(
       try bob.contents() == ["lists|B|stays", "lists|L|shared", "reminders|r1|L|milk|0", "steps|s1|r1|go"])
-    let receipts = try bob.store.receipts(Self.share)
+    let receipts = try bob.store.zones.receipts(Self.share)
     #expect(Set(receipts.map { "\($0.record.table) \($0.record.key)" }).count == 3)
     let edit = try #require(receipts.first { $0.record.key == .text("r1") })
     #expect(edit.values == ["title": .text("edited")] && edit.reason == .notPermitted)
     #expect(receipts.contains { $0.record.table == "steps" && $0.values == nil })
-    #expect(try bob.store.digest(Self.share) == alice.store.digest(Self.share))
-    #expect(try bob.records(Self.bobs) == ["lists B"] && bob.store.pendingCount() == 0)
+    #expect(try bob.store.zones.digest(Self.share) == alice.store.zones.digest(Self.share))
+    #expect(try bob.records(Self.bobs) == ["lists B"] && bob.store.localWrites.pendingCount() == 0)
     // What others wrote meanwhile stays, but for what is restored.
     try alice.run("UPDATE reminders SET done = 1 WHERE id = 'r1'")
     try converge([alice, bob])
-    #expect(try bob.store.restoreReceipts(Self.share).written == 0, "still not permitted")
+    #expect(try bob.store.zones.restoreReceipts(Self.share).written == 0, "still not permitted")
     try bob.stand(ZoneStanding(zone: Self.share, role: .readWrite, root: Self.root))
-    #expect(try bob.store.restoreReceipts(Self.share).written == 3)
-    #expect(try bob.store.receipts(Self.share).isEmpty)
+    #expect(try bob.store.zones.restoreReceipts(Self.share).written == 3)
+    #expect(try bob.store.zones.receipts(Self.share).isEmpty)
     try converge([alice, bob])
     #expect(try alice.rows("SELECT title, done FROM reminders ORDER BY id") == ["x|0", "edited|1", "secret|0"])
     #expect(try alice.rows("SELECT id FROM steps") == ["s2"])
-    #expect(try bob.store.digest(Self.share) == alice.store.digest(Self.share))
+    #expect(try bob.store.zones.digest(Self.share) == alice.store.zones.digest(Self.share))
   }
 
   @Test(arguments: [false, true])
@@ -406,10 +406,10 @@ import Testing
       INSERT INTO steps VALUES ('s9', 'new', 'y'), ('s8', 'r1', 'z'); INSERT INTO lists VALUES ('B', 'stays');
       """)
     try bob.stand(ZoneStanding(zone: Self.share, role: .ended))
-    if isCopied { try bob.store.keepCopy(of: Self.share) }
+    if isCopied { try bob.store.zones.keepCopy(of: Self.share) }
     try bob.settle()
     func receipts() throws -> Set<String> {
-      Set(try bob.store.receipts(Self.share).map { "\($0.record.table) \($0.record.key)" })
+      Set(try bob.store.zones.receipts(Self.share).map { "\($0.record.table) \($0.record.key)" })
     }
     let all = Set(
       [("reminders", "r1"), ("reminders", "new"), ("steps", "s9"), ("steps", "s8")].map { table, key in
@@ -417,7 +417,7 @@ import Testing
       })
     #expect(try receipts() == all)
     #expect(
-      try bob.store.receipts(Self.share).first { $0.record.key == .text("new") }?.values?["title"] == .text("x"))
+      try bob.store.zones.receipts(Self.share).first { $0.record.key == .text("new") }?.values?["title"] == .text("x"))
     try bob.drop(Self.share)
     try bob.settle()
     let copied = [
@@ -429,18 +429,18 @@ import Testing
     try bob.stand(ZoneStanding(zone: Self.share, role: .readWrite, root: Self.root))
     try bob.pull(Self.share, from: alice)
     if isCopied {
-      let restored = try bob.store.restoreReceipts(Self.share)
+      let restored = try bob.store.zones.restoreReceipts(Self.share)
       #expect(restored.written == 0 && restored.inTheWay == [Self.root])
       #expect(try bob.contents() == copied && receipts() == all)
       try bob.run("DELETE FROM lists WHERE id = 'L'")
       try bob.settle()
     }
-    let restored = try bob.store.restoreReceipts(Self.share)
+    let restored = try bob.store.zones.restoreReceipts(Self.share)
     #expect(restored.written == 4 && restored.inTheWay.isEmpty)
     try converge([alice, bob])
     #expect(try alice.rows("SELECT id, title FROM reminders WHERE list = 'L' ORDER BY id") == ["new|x", "r1|edited"])
     #expect(try alice.rows("SELECT id FROM steps ORDER BY id") == ["s1", "s2", "s8", "s9"])
-    #expect(try bob.store.digest(Self.share) == alice.store.digest(Self.share))
+    #expect(try bob.store.zones.digest(Self.share) == alice.store.zones.digest(Self.share))
   }
 
   @Test(arguments: [(false, false), (true, false), (true, true)])
@@ -453,7 +453,7 @@ import Testing
     let before = try bob.contents()
     try bob.stand(ZoneStanding(zone: Self.share, role: .ended))
     if isAskedForBefore {
-      try bob.store.keepCopy(of: Self.share)
+      try bob.store.zones.keepCopy(of: Self.share)
       try bob.reopen()
     }
     try bob.drop(Self.share, keepingCopy: keepingCopy && !isAskedForBefore)
@@ -476,22 +476,22 @@ import Testing
     try alice.stand(Self.shared)
     try converge([alice, bob])
     let (before, rows, digest) = (
-      try bob.records(Self.share), try bob.contents(), try alice.store.digest(Self.share)
+      try bob.records(Self.share), try bob.contents(), try alice.store.zones.digest(Self.share)
     )
     let tables = ["lists", "reminders", "steps", "taggings", "tags"]
-    try bob.store.untrack(tables + ["covers"])
+    try bob.store.tables.untrack(tables + ["covers"])
     if role == .readWrite { try bob.run("UPDATE reminders SET title = 'cream' WHERE id = 'r1'") }
     // Children before parents, and parents before children.
     for order in [tables, tables.reversed()] {
-      try bob.store.track(tables: order, private: ["covers"], now: bob.now)
+      try bob.store.tables.track(tables: order, private: ["covers"], now: bob.now)
       try bob.settle()
       #expect(try bob.records(Self.share) == before && bob.records(Self.bobs).isEmpty && bob.held().isEmpty)
-      if order == tables { try bob.store.untrack(tables + ["covers"]) }
+      if order == tables { try bob.store.tables.untrack(tables + ["covers"]) }
     }
-    #expect(try bob.store.receipts(Self.share).isEmpty)
+    #expect(try bob.store.zones.receipts(Self.share).isEmpty)
     try converge([alice, bob])
     guard role == .readWrite else {
-      #expect(try bob.contents() == rows && bob.store.digest(Self.share) == digest)
+      #expect(try bob.contents() == rows && bob.store.zones.digest(Self.share) == digest)
       return
     }
     #expect(
@@ -509,7 +509,7 @@ import Testing
     try bob.run("DELETE FROM lists WHERE id = 'L'")
     try bob.settle()
     #expect(bob.deletedRoots == [Self.share])
-    #expect(try bob.store.storedVector(Self.share).authors.count == 1, "nothing was sent")
+    #expect(try bob.store.log.storedVector(Self.share).authors.count == 1, "nothing was sent")
     try bob.reopen()
     try bob.settle()
     #expect(bob.deletedRoots == [Self.share], "until it is done")
@@ -547,7 +547,7 @@ import Testing
     try alice.stand(ZoneStanding(zone: Self.share, role: .owned, root: Self.root, isStopped: true))
     try bob.drop(Self.share)
     try alice.settle()
-    #expect(try alice.store.obstacle(toSharing: Self.root) == nil && bob.rows("SELECT id FROM lists").isEmpty)
+    #expect(try alice.store.zones.obstacle(toSharing: Self.root) == nil && bob.rows("SELECT id FROM lists").isEmpty)
     let again = Member.zone(6)
     try alice.stand(ZoneStanding(zone: again, role: .owned, root: Self.root))
     try bob.stand([bob.standings[0], ZoneStanding(zone: again, role: .readWrite, root: Self.root)])
@@ -573,7 +573,7 @@ import Testing
   @Test func whatCannotBeSharedIsToldWithItsReason() throws {
     let alice = try alice()
     func obstacle(_ table: String, _ key: String) throws -> ShareObstacle? {
-      try alice.store.obstacle(toSharing: RecordName(table: table, key: .text(key)))
+      try alice.store.zones.obstacle(toSharing: RecordName(table: table, key: .text(key)))
     }
     #expect(try obstacle("lists", "L") == nil)
     #expect(try obstacle("LISTS", "L") == nil)
@@ -591,11 +591,11 @@ import Testing
     try converge([alice, bob])
     try bob.run("UPDATE reminders SET title = 'oat milk' WHERE id = 'r1'")
     try converge([alice, bob])
-    #expect(try alice.store.conflicts(limit: 10).isEmpty && bob.store.conflicts(limit: 10).isEmpty)
+    #expect(try alice.store.conflicts.list(limit: 10).isEmpty && bob.store.conflicts.list(limit: 10).isEmpty)
     try alice.run("UPDATE lists SET title = 'A' WHERE id = 'L'")
     try bob.run("UPDATE lists SET title = 'B' WHERE id = 'L'")
     try converge([alice, bob])
-    #expect(try alice.store.conflicts(limit: 10).count == 1)
+    #expect(try alice.store.conflicts.list(limit: 10).count == 1)
   }
 
   @Test func aRecordIsExplained() throws {
@@ -604,14 +604,16 @@ import Testing
     try converge([alice, bob])
     try bob.run("UPDATE reminders SET title = 'oat milk' WHERE id = 'r1'")
     try converge([alice, bob])
-    let found = try alice.store.explain(table: "reminders", key: .text("r1"), alice.reader)
+    let found = try alice.store.history.explain(table: "reminders", key: .text("r1"), alice.reader)
     #expect(found.map(\.zone) == [Self.share, Self.home] && found.map(\.isAlive) == [true, false])
     #expect(found.map(\.movedTo) == [nil, Self.share])
     let title = try #require(found.first?.columns.first { $0.name == "title" })
     let (writer, mover) = (try bob.author(Self.share), try alice.author(Self.home))
     #expect(title.value == .text("oat milk") && title.stamp.author == writer)
     #expect(title.beaten?.value == .text("milk") && title.beaten?.stamp.author == mover)
-    #expect(throws: StoreError.self) { try alice.store.explain(table: "nothing", key: .text("r1"), alice.reader) }
+    #expect(throws: StoreError.self) {
+      try alice.store.history.explain(table: "nothing", key: .text("r1"), alice.reader)
+    }
   }
 
   @Test func whatIsDeletedAndMadeAnewElsewhereHasNotMoved() throws {
@@ -622,21 +624,21 @@ import Testing
     try alice.settle()
     try alice.run("INSERT INTO reminders VALUES ('r1', 'M', 'bread', 0)")
     try alice.settle()
-    let found = try alice.store.explain(table: "reminders", key: .text("r1"), alice.reader)
+    let found = try alice.store.history.explain(table: "reminders", key: .text("r1"), alice.reader)
     #expect(found.map(\.zone) == [Self.home, Self.share] && found.map(\.isAlive) == [true, false])
     #expect(found.map(\.movedTo) == [nil, nil])
   }
 
   @Test func aTableThatIsPrivateHereShowsNothingOfAShareTillItIsTrackedAnew() throws {
     let (alice, bob) = (try alice(), try bob())
-    try bob.store.untrack(["steps"])
-    try bob.store.track(tables: [], private: ["steps"], now: bob.now)
+    try bob.store.tables.untrack(["steps"])
+    try bob.store.tables.track(tables: [], private: ["steps"], now: bob.now)
     try alice.stand(Self.shared)
     try converge([alice, bob])
     #expect(try bob.held().values.map(\.self) == [.outsideShare])
     #expect(try bob.rows("SELECT id FROM steps").isEmpty)
-    try bob.store.untrack(["steps"])
-    try bob.store.track(tables: ["steps"], now: bob.now)
+    try bob.store.tables.untrack(["steps"])
+    try bob.store.tables.track(tables: ["steps"], now: bob.now)
     try converge([alice, bob])
     #expect(try bob.rows("SELECT id FROM steps") == ["s1"] && bob.held().isEmpty)
   }
@@ -645,8 +647,8 @@ import Testing
     let alice = try alice()
     try alice.run("CREATE TABLE parts (id TEXT PRIMARY KEY NOT NULL, whole TEXT REFERENCES parts)")
     try alice.run("CREATE TABLE stickers (id TEXT PRIMARY KEY NOT NULL, cover TEXT REFERENCES covers)")
-    try alice.store.track(tables: ["parts", "stickers"], now: alice.now)
-    let shareable = try alice.store.tables().filter(\.isShareable).map(\.name)
+    try alice.store.tables.track(tables: ["parts", "stickers"], now: alice.now)
+    let shareable = try alice.store.tables.list().filter(\.isShareable).map(\.name)
     #expect(Set(shareable) == ["lists", "reminders", "steps", "tags"])
   }
 
@@ -656,7 +658,7 @@ import Testing
     try phone.run("INSERT INTO lists VALUES ('L', 'shared'), ('M', 'mine'); INSERT INTO tags VALUES ('t', 'red')")
     try phone.settle()
     #expect(try phone.records(Self.share).isEmpty)
-    #expect(try phone.store.pendingCount() > 0)
+    #expect(try phone.store.localWrites.pendingCount() > 0)
     try phone.stand(Self.mine)
     try phone.settle()
     #expect(try phone.records(Self.share) == ["lists L"])
@@ -676,17 +678,17 @@ import Testing
     let author = try bob.author(Self.share)
     for member in [alice, bob] {
       member.cuts[Self.share] = [author: 1]
-      try member.store.cut(
+      try member.store.merges.cut(
         [author: 1], aftermath: member === bob ? [author: .receipt] : [:], zone: Self.share, member.reader(Self.share),
         now: member.now)
       #expect(try member.rows("SELECT title FROM reminders WHERE list = 'L'") == ["allowed"])
       #expect(try member.rows("SELECT id FROM steps WHERE reminder = 'r1'") == ["s1"])
     }
-    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
-    #expect(try alice.store.receipts(Self.share).isEmpty)
-    let receipts = try bob.store.receipts(Self.share)
+    #expect(try alice.store.zones.digest(Self.share) == bob.store.zones.digest(Self.share))
+    #expect(try alice.store.zones.receipts(Self.share).isEmpty)
+    let receipts = try bob.store.zones.receipts(Self.share)
     #expect(receipts.allSatisfy { $0.reason == .cut } && receipts.count == 3)
-    #expect(try bob.store.receiptCounts() == [Self.share: 3] && alice.store.receiptCounts() == [:])
+    #expect(try bob.store.zones.receiptCounts() == [Self.share: 3] && alice.store.zones.receiptCounts() == [:])
     #expect(receipts.first { $0.record.key == .text("r1") }?.values == ["title": .text("too late")])
     #expect(receipts.first { $0.record.table == "steps" }.map { $0.values == nil } == true)
   }

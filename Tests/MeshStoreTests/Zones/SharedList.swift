@@ -34,7 +34,7 @@ enum SharedList {
 
   /// Every text in the share's change sets that a member has.
   static func texts(_ member: Member) throws -> Set<String> {
-    try member.store.read { transaction in
+    try member.store.access.read { transaction in
       var texts: Set<String> = []
       guard let zone = try transaction.zoneRows.read(share) else { return texts }
       let log = LogReader(transaction: transaction, zone: zone.id, reader: member.reader(share))

@@ -14,7 +14,7 @@ import Testing
   /// Alice's two devices and Bob, who all have the share.
   private func members() throws -> (Member, Member, Member) {
     let (alice, laptop, bob) = (try SharedList.alice(), try SharedList.laptop(), try SharedList.bob())
-    for member in [alice, laptop, bob] { try member.store.setPolicies(Self.policies, now: member.now) }
+    for member in [alice, laptop, bob] { try member.store.schema.setPolicies(Self.policies, now: member.now) }
     try converge([alice, laptop, bob])
     return (alice, laptop, bob)
   }
@@ -34,9 +34,9 @@ import Testing
     for member in [alice, laptop, bob] {
       #expect(try done(member) == ["6"])
       #expect(try member.rows("SELECT title FROM lists WHERE id = 'L'") == ["t2"])
-      #expect(try member.store.conflicts(limit: 9).isEmpty)
+      #expect(try member.store.conflicts.list(limit: 9).isEmpty)
     }
-    #expect(try alice.store.digest(SharedList.share) == bob.store.digest(SharedList.share))
+    #expect(try alice.store.zones.digest(SharedList.share) == bob.store.zones.digest(SharedList.share))
   }
 
   @Test("a record keeps its counts when it leaves a share and when it comes back")
@@ -55,13 +55,15 @@ import Testing
     for member in [alice, laptop, bob] { try member.run("UPDATE reminders SET done = done + 1 WHERE id = 'r1'") }
     try converge([alice, laptop, bob])
     for member in [alice, laptop, bob] { #expect(try done(member) == ["9"]) }
-    for member in [alice, laptop, bob] { #expect(try member.held().isEmpty && member.store.pendingCount() == 0) }
+    for member in [alice, laptop, bob] {
+      #expect(try member.held().isEmpty && member.store.localWrites.pendingCount() == 0)
+    }
   }
 
   @Test("a record that is shared for the first time has its counts on the participant's side")
   func sharedLater() throws {
     let alice = try Member(1, [SharedList.mine])
-    try alice.store.setPolicies(Self.policies, now: alice.now)
+    try alice.store.schema.setPolicies(Self.policies, now: alice.now)
     try alice.run("INSERT INTO lists VALUES ('L', 'a'); INSERT INTO reminders VALUES ('r1', 'L', 'milk', 0)")
     try alice.settle()
     try alice.run("UPDATE reminders SET done = done + 1; UPDATE lists SET title = 'b'")
@@ -91,11 +93,12 @@ import Testing
         ZoneStanding(zone: SharedList.share, role: .readWrite, root: SharedList.root, owner: owners[0].state.id),
         ZoneStanding(zone: Member.zone(4), role: .readWrite, root: other, owner: owners[1].state.id),
       ])
-    bob.store.setAccounts(Accounts(owners.map(\.state)), device: bob.device)
+    bob.store.control.setAccounts(Accounts(owners.map(\.state)), device: bob.device)
     for (owner, policies) in zip(owners, [policies, more]) {
-      var lists = try #require(try bob.store.schemaDescriptions().first { $0.name == "lists" })
+      var lists = try #require(try bob.store.schema.schemaDescriptions().first { $0.name == "lists" })
       lists.policies = policies
-      _ = try bob.store.saveForeignSchema([lists], device: DeviceID(owner.devices[0].signingKey).unsafe, isOwn: false)
+      _ = try bob.store.schema.saveForeignSchema(
+        [lists], device: DeviceID(owner.devices[0].signingKey).unsafe, isOwn: false)
     }
     return (bob, owners)
   }
@@ -109,7 +112,7 @@ import Testing
     try bob.settle()
     #expect(try bob.rows("SELECT title FROM lists") == ["a"])
     // The account's own policy counts there.
-    try bob.store.setPolicies(["lists": ["title": .greatest]], now: bob.now)
+    try bob.store.schema.setPolicies(["lists": ["title": .greatest]], now: bob.now)
     try bob.run("UPDATE lists SET title = 'Z'")
     try bob.settle()
     #expect(try bob.rows("SELECT title FROM lists") == ["a"])
@@ -123,13 +126,13 @@ import Testing
     try bob.run("UPDATE lists SET title = 'b'")
     try bob.settle()
     #expect(try title() == ["shared"], "the owner's policy keeps the greatest")
-    try bob.store.setPolicies(["lists": ["title": .least]], now: bob.now)
+    try bob.store.schema.setPolicies(["lists": ["title": .least]], now: bob.now)
     for (written, kept) in [("a", "a"), ("z", "a")] {
       try bob.run("UPDATE lists SET title = '\(written)'")
       try bob.settle()
       #expect(try title() == [kept])
     }
-    #expect(try bob.store.quotas().policies == [owners[0].state.id: 1], "nobody's but the owner's")
+    #expect(try bob.store.figures.quotas().policies == [owners[0].state.id: 1], "nobody's but the owner's")
   }
 
   @Test("the policies of one share's owner take no place from those of another, and go with the last share")
@@ -144,19 +147,21 @@ import Testing
     }
     #expect(try kept(accounts[0]) == ["\(StoreLimits.policies)"] && kept(accounts[1]) == ["1"])
     #expect(
-      try bob.store.quotas().policies == [accounts[0].state.id: StoreQuotas.policiesLimit, accounts[1].state.id: 1])
+      try bob.store.figures.quotas().policies == [
+        accounts[0].state.id: StoreQuotas.policiesLimit, accounts[1].state.id: 1,
+      ])
     let ended = bob.standings.map {
       $0.owner == accounts[0].state.id
         ? ZoneStanding(zone: $0.zone, role: .ended, root: $0.root, owner: $0.owner) : $0
     }
     try bob.stand(ended)
     #expect(try kept(accounts[0]) == ["0"] && kept(accounts[1]) == ["1"])
-    #expect(try bob.store.columnPolicies().map(\.policy) == [.least])
+    #expect(try bob.store.schema.columnPolicies().map(\.policy) == [.least])
     // A device of an account that is in no share sets nothing.
-    bob.store.setAccounts(Accounts(), device: bob.device)
-    var lists = try #require(try bob.store.schemaDescriptions().first { $0.name == "lists" })
+    bob.store.control.setAccounts(Accounts(), device: bob.device)
+    var lists = try #require(try bob.store.schema.schemaDescriptions().first { $0.name == "lists" })
     lists.policies = [.init(column: "title", policy: .counter, time: 2)]
-    _ = try bob.store.saveForeignSchema(
+    _ = try bob.store.schema.saveForeignSchema(
       [lists], device: DeviceID(accounts[0].devices[0].signingKey).unsafe, isOwn: false)
     #expect(try bob.rows("SELECT count(*) FROM mesh_policy") == ["1"])
   }
@@ -164,7 +169,7 @@ import Testing
   @Test("a file of the format before keeps this account's policies")
   func formerFormat() throws {
     let bob = try SharedList.bob()
-    try bob.store.setPolicies(Self.policies, now: bob.now)
+    try bob.store.schema.setPolicies(Self.policies, now: bob.now)
     try bob.run(
       """
       CREATE TABLE saved AS SELECT tbl, col, policy, time, 1 AS own FROM mesh_policy;
@@ -174,7 +179,7 @@ import Testing
       UPDATE mesh_state SET format = 16;
       """)
     try bob.reopen()
-    #expect(try bob.store.columnPolicies().count == 3)
+    #expect(try bob.store.schema.columnPolicies().count == 3)
     #expect(try bob.rows("SELECT count(*) FROM mesh_policy WHERE account = x''") == ["3"])
     #expect(try bob.rows("SELECT count(*) FROM mesh_policy") == ["3"])
     #expect(try bob.rows("PRAGMA integrity_check") == ["ok"])
@@ -183,7 +188,7 @@ import Testing
   @Test("SQLite finds no damage in a file with policies, whose tables have the columns of their keys first")
   func integrity() throws {
     let bob = try SharedList.bob()
-    try bob.store.setPolicies(Self.policies, now: bob.now)
+    try bob.store.schema.setPolicies(Self.policies, now: bob.now)
     #expect(try bob.rows("PRAGMA integrity_check") == ["ok"])
     let tables = try bob.rows(
       "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'mesh_*' AND sql LIKE '%WITHOUT ROWID'")
@@ -203,14 +208,14 @@ import Testing
       UPDATE mesh_state SET format = 17;
       """)
     try bob.reopen()
-    #expect(try bob.store.columnPolicies().count == 3)
+    #expect(try bob.store.schema.columnPolicies().count == 3)
     #expect(try bob.rows("PRAGMA integrity_check") == ["ok"])
   }
 
   @Test("a file of the format before keeps all policies, and is whole")
   func formerOrder() throws {
     let bob = try SharedList.bob()
-    try bob.store.setPolicies(Self.policies, now: bob.now)
+    try bob.store.schema.setPolicies(Self.policies, now: bob.now)
     try bob.run(
       """
       CREATE TABLE saved AS SELECT tbl, col, policy, time, account FROM mesh_policy;
@@ -262,21 +267,21 @@ import Testing
     try converge([alice, laptop, bob])
     // Alice's devices know of it, and Bob's doesn't yet.
     for member in [alice, laptop] {
-      try member.store.setPolicies(["reminders": ["done": .last]], now: member.now)
+      try member.store.schema.setPolicies(["reminders": ["done": .last]], now: member.now)
       #expect(try done(member) == ["3"])
     }
     try bob.run("UPDATE reminders SET done = done + 1 WHERE id = 'r1'")
     try alice.run("UPDATE reminders SET done = 10 WHERE id = 'r1'")
     try converge([alice, laptop, bob])
     for member in [alice, laptop, bob] { #expect(try done(member) == ["11"]) }
-    try bob.store.setPolicies(["reminders": ["done": .last]], now: bob.now)
+    try bob.store.schema.setPolicies(["reminders": ["done": .last]], now: bob.now)
     try bob.run("UPDATE reminders SET done = 20 WHERE id = 'r1'")
     try converge([alice, laptop, bob])
     try laptop.run("UPDATE reminders SET done = done + 1 WHERE id = 'r1'")
     try converge([alice, laptop, bob])
     for member in [alice, laptop, bob] {
       #expect(try done(member) == ["21"])
-      #expect(try member.held().isEmpty && member.store.pendingCount() == 0)
+      #expect(try member.held().isEmpty && member.store.localWrites.pendingCount() == 0)
     }
   }
 }

@@ -14,8 +14,8 @@ import Testing
   private func rename(_ member: Member, _ former: String = "steps", to name: String = "moves") throws {
     try member.run("ALTER TABLE \(former) RENAME TO \(name)")
     try member.settle()
-    try member.store.untrack([former])
-    try member.store.track(tables: [name], now: member.now)
+    try member.store.tables.untrack([former])
+    try member.store.tables.track(tables: [name], now: member.now)
     try member.settle()
   }
 
@@ -34,11 +34,11 @@ import Testing
     try converge([alice, bob])
     #expect(try bob.rows("SELECT id, title FROM moves ORDER BY id") == ["s1|run"])
     for member in [alice, bob] {
-      let conflicts = try member.store.conflicts(limit: 9)
+      let conflicts = try member.store.conflicts.list(limit: 9)
       #expect(conflicts == [], "\(conflicts)")
       #expect(try member.held() == [:])
     }
-    #expect(try alice.store.digest(SharedList.share) == bob.store.digest(SharedList.share))
+    #expect(try alice.store.zones.digest(SharedList.share) == bob.store.zones.digest(SharedList.share))
   }
 
   @Test("a table in the middle of a share can be renamed: its children stay in the share, and new ones come to it")
@@ -62,7 +62,7 @@ import Testing
     #expect(try bob.rows("SELECT id, title, done FROM tasks ORDER BY id") == ["r1|oat|1", "r3|new|0"])
     #expect(try bob.rows("SELECT id, reminder FROM steps ORDER BY id") == ["s1|r1", "s3|r3", "s4|r1"])
     for member in [alice, bob] {
-      let conflicts = try member.store.conflicts(limit: 9)
+      let conflicts = try member.store.conflicts.list(limit: 9)
       #expect(conflicts == [], "\(conflicts)")
       #expect(try member.held() == [:])
     }
@@ -77,7 +77,7 @@ import Testing
     try converge([alice, bob])
     for member in [alice, bob] {
       #expect(try member.rows("SELECT title FROM moves WHERE id = 's1'") == ["run"])
-      let conflicts = try member.store.conflicts(limit: 9)
+      let conflicts = try member.store.conflicts.list(limit: 9)
       #expect(conflicts == [], "\(conflicts)")
     }
   }
@@ -94,7 +94,7 @@ import Testing
     try converge([alice, bob])
     for member in [alice, bob] {
       #expect(try member.rows("SELECT title FROM steps WHERE id = 'x'") == ["later"])
-      #expect(try member.store.conflicts(limit: 9).map(\.loserValue) == [.text(Array("lost".utf8))])
+      #expect(try member.store.conflicts.list(limit: 9).map(\.loserValue) == [.text(Array("lost".utf8))])
     }
   }
 
@@ -104,20 +104,20 @@ import Testing
     for member in [alice, bob] {
       try member.run("ALTER TABLE lists RENAME TO boards")
       try member.settle()
-      let error = #expect(throws: StoreError.self) { try member.store.untrack(["lists"]) }
+      let error = #expect(throws: StoreError.self) { try member.store.tables.untrack(["lists"]) }
       #expect(
         error?.description.contains("a share is made of the row 'L' of lists") == true, "\(error.debugDescription)")
       try member.run("ALTER TABLE boards RENAME TO lists")
       try member.settle()
       // Untracked before it is renamed.
-      try member.store.untrack(Member.tables + Member.privateTables)
+      try member.store.tables.untrack(Member.tables + Member.privateTables)
       try member.run("ALTER TABLE lists RENAME TO boards")
       let again = #expect(throws: StoreError.self) {
-        try member.store.track(tables: ["boards", "reminders", "steps", "tags", "taggings"], now: member.now)
+        try member.store.tables.track(tables: ["boards", "reminders", "steps", "tags", "taggings"], now: member.now)
       }
       #expect(again?.description.contains("boards: a share is made of the row 'L' of lists") == true)
       try member.run("ALTER TABLE boards RENAME TO lists")
-      try member.store.track(tables: Member.tables, private: Member.privateTables, now: member.now)
+      try member.store.tables.track(tables: Member.tables, private: Member.privateTables, now: member.now)
       try member.settle()
     }
     try bob.run("UPDATE reminders SET title = 'oat' WHERE id = 'r1'")
@@ -132,11 +132,11 @@ import Testing
     try bob.settle()
     try bob.run("ALTER TABLE steps RENAME TO moves")
     try bob.settle()
-    try bob.store.untrack(["steps"])
-    let error = #expect(throws: StoreError.self) { try bob.store.track(tables: ["moves"], now: bob.now) }
+    try bob.store.tables.untrack(["steps"])
+    let error = #expect(throws: StoreError.self) { try bob.store.tables.track(tables: ["moves"], now: bob.now) }
     #expect(error?.description.contains("ALTER TABLE \"moves\" RENAME TO \"steps\"") == true)
     try bob.run("ALTER TABLE moves RENAME TO steps")
-    try bob.store.track(tables: ["steps"], now: bob.now)
+    try bob.store.tables.track(tables: ["steps"], now: bob.now)
     try rename(alice)
     try converge([alice, bob])
     try rename(bob)

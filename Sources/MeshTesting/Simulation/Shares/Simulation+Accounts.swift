@@ -62,7 +62,7 @@ extension Simulation {
     guard hasShares else { return zones }
     guard let store = node.store else { return [] }
     try meetShares(node)
-    let known = Set(try store.zones())
+    let known = Set(try store.control.knownZones())
     return zones.filter { known.contains($0.id) }
   }
 
@@ -104,7 +104,7 @@ extension Simulation {
   }
 
   func controlRecords(_ store: any ReplicaStore, _ zone: ZoneID) throws -> [ControlRecord] {
-    try store.controlRecords(zone).map { try ControlRecord($0, cryptography) }
+    try store.control.controlRecords(zone).map { try ControlRecord($0, cryptography) }
   }
 
   /// Returns the state of the zone at the first honest node of its owner.
@@ -113,7 +113,7 @@ extension Simulation {
   }
 
   private func ownersNode(_ zone: KnownZone) throws -> SimulatedNode? {
-    try honest.first { try $0.home.account == zone.account && $0.store?.zones().contains(zone.id) == true }
+    try honest.first { try $0.home.account == zone.account && $0.store?.control.knownZones().contains(zone.id) == true }
   }
 
   /// Returns the honest nodes of accounts that are members.
@@ -129,7 +129,9 @@ extension Simulation {
   /// got an older home back before another one had met the zone.
   private func isUnmet(_ zone: KnownZone, by account: Int) throws -> Bool {
     try zone.account != account
-      && !honest.contains { try $0.home.account == account && $0.store?.zones().contains(zone.id) != false }
+      && !honest.contains {
+        try $0.home.account == account && $0.store?.control.knownZones().contains(zone.id) != false
+      }
       && nodes.contains { ($0.isRevoked || $0.isStopped || $0.hasOtherHistory) && $0.home.account == account }
   }
 
@@ -151,7 +153,9 @@ extension Simulation {
   /// Returns whether the zone's owner lies, or doesn't know the zone because the device that made it was revoked before
   /// another one had met it.
   func isAbandoned(_ zone: KnownZone) throws -> Bool {
-    try !honest.contains { try $0.home.account == zone.account && $0.store?.zones().contains(zone.id) != false }
+    try !honest.contains {
+      try $0.home.account == zone.account && $0.store?.control.knownZones().contains(zone.id) != false
+    }
   }
 
   private func difference(_ own: ZoneState, _ state: ZoneState) -> String {
@@ -179,12 +183,14 @@ extension Simulation {
           return
             "n\(node.index) reads \(zone.name) as its owner does not: \(own.map { difference($0, state) } ?? "nothing")"
         }
-      } else if try store.zones().contains(zone.id) {
+      } else if try store.control.knownZones().contains(zone.id) {
         guard own?.permission(account) == nil else {
           let why = own.map { difference($0, state) } ?? "nothing"
           return "n\(node.index) thinks it is a member of \(zone.name): \(why)"
         }
-        guard try store.storedVector(zone.id).authors.isEmpty else { return "n\(node.index) still has \(zone.name)" }
+        guard try store.log.storedVector(zone.id).authors.isEmpty else {
+          return "n\(node.index) still has \(zone.name)"
+        }
       }
     }
     return nil

@@ -6,7 +6,7 @@ extension Simulation {
   /// Checks that a node whose account was never given an invite knows nothing of a share: no log, no change sets, no
   /// key.
   func lookForLeaks(_ node: SimulatedNode, _ store: any ReplicaStore) throws {
-    let known = Set(try store.zones())
+    let known = Set(try store.control.knownZones())
     for zone in zones where node.home.account != zone.account && !zone.invited.contains(node.home.account) {
       if !node.vault.epochKeys(zone.id).isEmpty {
         violate("n\(node.index) has a key of \(zone.name), and no part in it")
@@ -77,7 +77,7 @@ extension Simulation {
   func checkLimits(_ zone: KnownZone, _ node: SimulatedNode, _ state: ZoneState, _ records: [ControlRecord]) throws {
     guard zone.root != nil, let owner = state.owner, let store = node.store else { return }
     let plain = plainZone(node, records, owner: owner)
-    for (author, citation) in try store.citations(zone.id).sorted(by: { $0.key < $1.key }) {
+    for (author, citation) in try store.log.citations(zone.id).sorted(by: { $0.key < $1.key }) {
       guard state.account(of: author.device) != owner else { continue }
       if state.lostPermission(author, citation) != plain.limit(author, citation) {
         let writer = nodes.first { $0.device == author.device }.map { "n\($0.index)" } ?? "?"

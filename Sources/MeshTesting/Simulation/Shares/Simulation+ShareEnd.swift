@@ -73,7 +73,7 @@ extension Simulation {
   /// from the merged states.
   func checkHeld(_ node: SimulatedNode, _ expected: ShownRows, besides excused: Set<RecordName>) throws {
     guard let store = node.database.sqlite else { return }
-    let records = try store.heldRecords(limit: .max)
+    let records = try store.held.list(limit: .max)
     for zone in expected.zones.map(\.known) {
       let held = Dictionary(
         records.filter { $0.zone == zone.id && !$0.reason.isShown }.map { (RecordName($0), $0) },
@@ -156,7 +156,7 @@ extension Simulation {
   private func receipts(_ store: any ReplicaStore) throws -> Set<Ledger.Fact> {
     var facts: Set<Ledger.Fact> = []
     for zone in zones {
-      for receipt in try store.receipts(zone.id) {
+      for receipt in try store.zones.receipts(zone.id) {
         let record = RecordName(table: receipt.record.table.asciiLowercased, key: receipt.record.key)
         guard let values = receipt.values else {
           facts.insert(.delete(record))

@@ -1,0 +1,107 @@
+import MeshCore
+
+/// Rolls back local writes to zones that this device may not write. The triggers prevent such writes, unless a program
+/// had begun to write before the permission was lost, or has removed the triggers.
+extension StoreCapture {
+  /// Resets a slice of these rows to the merged values, and keeps the writes as receipts.
+  func rollBack(_ reader: (ZoneID) throws -> ChangeSetReader, now: Int64) throws {
+    try writeRefusing { transaction, refused in
+      try transaction.applying { try transaction.rollBackSlice(reader, refused, now: now) }
+    }
+  }
+}
+
+extension Transaction {
+  fileprivate func rollBackSlice(
+    _ reader: (ZoneID) throws -> ChangeSetReader, _ refused: [RecordRef: String], now: Int64
+  ) throws {
+    let rows = try pending.forbidden(limit: Choices.slice)
+    try pending.remove(rows.map(\.id))
+    var merged: [Int64: Set<RecordRef>] = [:]
+    var written: Set<Written> = []
+    for row in rows {
+      guard let table = catalog.table(row.table) else { continue }
+      let ref = RecordRef(table: row.table, key: table.form.canonical(row.key))
+      // The record has moved to another zone, and also stays in its old one.
+      if row.op == PendingSlice.Op.depart {
+        merged[row.zone, default: []].insert(ref)
+      } else {
+        written.insert(Written(zone: row.zone, ref: ref))
+      }
+    }
+    try run.endAll()
+    var room = StoreLimits.assetInMemory
+    let before = try written.sorted().map { (place: $0, values: try values($0, &room)) }
+    for (place, _) in before {
+      if try held(place) != nil {
+        merged[place.zone, default: []].insert(place.ref)
+      } else if let owner = try self.place(of: place.ref) {
+        merged[owner, default: []].insert(place.ref)
+      } else {
+        try remove(place.ref)
+      }
+    }
+    for (zone, refs) in merged.sorted(by: { $0.key < $1.key }) {
+      guard let row = try zoneRows.read(id: zone) else { continue }
+      // Only the rows had the merged values, so these are read back from the log.
+      let ordered = refs.sorted { ($0.table, $0.key) < ($1.table, $1.key) }
+      let cutter = try Cutter(self, row, try reader(row.zone), [:])
+      try cutter.restate(ordered, cutter.replay(ordered, [:]), refused, [:], now: now)
+    }
+    for (place, was) in before {
+      var room = StoreLimits.assetInMemory
+      let merged = try values(place, &room)
+      let lost = was?.filter { merged?[$0.key] != $0.value }
+      // Nil means that the record was deleted.
+      guard lost.map({ !$0.isEmpty }) ?? (merged != nil) else { continue }
+      try noteReceipt(place.ref, lost, zone: place.zone, .notPermitted, now: now)
+    }
+  }
+
+  /// Returns the values that a program wrote to a record. They are in its row, or beside it if another zone's record
+  /// now has the row.
+  private func values(_ place: Written, _ room: inout Int) throws -> [Int64: Value]? {
+    try held(place)?.extra ?? row(place.ref, &room)
+  }
+
+  private func held(_ place: Written) throws -> StoredRecord? {
+    guard let zone = try zoneRows.read(id: place.zone),
+      let record = try ZoneRecords(self, zone: zone).load(place.ref), record.isAlive, record.held != nil
+    else { return nil }
+    return record
+  }
+
+  /// Returns the row's values by column, or nil if there is no row. Long BLOBs are included as far as they fit into
+  /// `room` bytes.
+  func row(_ ref: RecordRef, _ room: inout Int) throws -> [Int64: Value]? {
+    guard let table = catalog.table(ref.table) else { return nil }
+    var row = try sql.first(table.select, [ref.key]) { table.row($0) }
+    for (index, value) in (row ?? []).enumerated() {
+      let cell = Cell(table: table, key: ref.key, index: index)
+      guard let asset = value.asset, let bytes = try bytes(of: asset, cell, limit: room) else { continue }
+      row?[index] = .blob(bytes)
+      room -= bytes.count
+    }
+    return row.map { Dictionary(zip(table.columns.map(\.id), $0), uniquingKeysWith: { first, _ in first }) }
+  }
+
+  /// Deletes a row that nobody has merged.
+  private func remove(_ ref: RecordRef) throws {
+    guard let table = catalog.table(ref.table),
+      let zone = try catalog.zones().privateZone.flatMap({ try zoneRows.read(id: $0) })
+    else { return }
+    let materialiser = try Materialiser(ZoneRecords(self, zone: zone), progress())
+    try materialiser.deleteRow(table, ref.key)
+    try materialiser.leave(ref, table)
+    try materialiser.settle()
+  }
+}
+
+/// A record with pending notes that its zone no longer accepts.
+private struct Written: Hashable, Comparable {
+  let zone: Int64
+  let ref: RecordRef
+  static func < (left: Written, right: Written) -> Bool {
+    (left.ref.table, left.ref.key, left.zone) < (right.ref.table, right.ref.key, right.zone)
+  }
+}

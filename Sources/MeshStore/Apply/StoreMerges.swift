@@ -1,0 +1,229 @@
+public import MeshCore
+
+/// Merging: it brings stored change sets into the records and the app's tables, and reverts them.
+public final class StoreMerges: MergeStore, StorePart {
+  let access: StoreAccess
+  private let localWrites: StoreLocalWrites
+  /// The progress of merging in each zone.
+  private var turns: [ZoneID: MergeTurns] = [:]
+  /// Records whose hash doesn't match their values, although a comparison found nothing to send. Change sets are merged
+  /// into them all the same.
+  private(set) var believed: Set<RecordRef> = []
+
+  init(_ access: StoreAccess, _ localWrites: StoreLocalWrites) {
+    (self.access, self.localWrites) = (access, localWrites)
+  }
+
+  public func apply(
+    _ zone: ZoneID, _ reader: ChangeSetReader, flushing writers: [ZoneID: ChangeSetWriter], now: Int64
+  ) throws -> ApplyProgress {
+    if let progress = try showAgain(zone, besidePending: !writers.isEmpty, now: now) { return progress }
+    if let progress = try takeBackHalfMerged(zone, reader, now: now) { return progress }
+    if turns[zone]?.hasLongInWAL == true {
+      turns[zone]?.hasLongInWAL = false
+      // Otherwise the next program that writes copies the long values into the file, and waits for that.
+      try access.checkpoint(truncate: false)
+    }
+    while true {
+      var matches: PendingMatches?
+      let choice = try read { transaction -> UnitReader.Choice? in
+        guard try transaction.isInStep() && (!writers.isEmpty || !transaction.hasPending()) else { return nil }
+        guard let row = try transaction.zoneRows.read(zone) else { return .idle([:]) }
+        var units = UnitReader(transaction, zone: row, reader, owners, now: now)
+        let choice = try units.choose(&turns[zone, default: MergeTurns()])
+        if case .slices(let slices) = choice, try transaction.hasPending() {
+          matches = try PendingMatches(transaction, slices.refs(transaction.catalog))
+        }
+        return choice
+      }
+      switch choice {
+      case nil: return .flushFirst
+      case .idle(let waiting)?:
+        turns[zone]?.inHand = nil
+        return .idle(waiting: waiting)
+      case .malformed(let head, let reason)?:
+        try refuse(head, reason, zone)
+        if let progress = try takeBackHalfMerged(zone, reader, now: now) { return progress }
+      case .slices(let slices)?:
+        do {
+          if slices.contains(where: { !$0.long.isEmpty }) { turns[zone]?.hasLongInWAL = true }
+          return try merge(slices, zone, reader, writers, matches, now: now)
+        } catch let fault as MalformedSlice {
+          try refuse(fault.head, fault.reason, zone)
+          if let progress = try takeBackHalfMerged(zone, reader, now: now) { return progress }
+        }
+      }
+    }
+  }
+
+  /// Marks an author whose change sets can never be merged. This is visible to people, and harms no other author.
+  private func refuse(_ head: AuthorHead, _ reason: String, _ zone: ZoneID) throws {
+    reached(.unitMalformed)
+    try write { transaction in
+      let row = try transaction.zoneRows.obtain(zone)
+      var stuck = head
+      stuck.malformed = reason
+      try transaction.catalog.heads.save(stuck, row.id)
+    }
+  }
+
+  /// The error that the first of some slices can't be merged.
+  private struct MalformedSlice: Error {
+    let head: AuthorHead
+    let reason: String
+  }
+
+  private func merge(
+    _ chosen: [UnitReader.Slice], _ zone: ZoneID, _ reader: ChangeSetReader, _ writers: [ZoneID: ChangeSetWriter],
+    _ matches: PendingMatches?, now: Int64
+  ) throws -> ApplyProgress {
+    var slices = chosen[...]
+    var refused: [RecordRef: String] = [:]
+    // Nothing is acknowledged inside a unit. A power cut may revert a slice, and the unit's end makes all slices
+    // durable.
+    var isDurable = slices.contains(where: \.isUnitEnd)
+    while true {
+      var merging = slices.startIndex
+      do {
+        return try write(isDurable: isDurable) { transaction in
+          guard try transaction.isInStep() else { return .flushFirst }
+          var flushed: [ZoneID: ChangeSetHead] = [:]
+          if try transaction.hasPending() {
+            guard isDurable else { throw NeedsDurability() }
+            guard !writers.isEmpty, let heads = try flush(transaction, about: zone, writers, now, or: matches) else {
+              return .flushFirst
+            }
+            if !heads.isEmpty { transaction.reached(.flushedInMerge) }
+            flushed = heads
+            if let progress = try waitForOthers(slices, transaction, zone, writers) {
+              transaction.reached(.mergeWaitsForMove)
+              return flushed.isEmpty ? progress : .merged(records: 0, unitEnded: false, flushed: flushed)
+            }
+          }
+          try transaction.applying {
+            let records = ZoneRecords(transaction, zone: try transaction.zoneRows.obtain(zone))
+            for slice in slices {
+              try merge(slice, records, reader, now: now, refused)
+              merging += 1
+              if records.packedCells > StoreLimits.cellsTogether { break }
+            }
+            try transaction.zoneRows.save(records.zone)
+          }
+          let merged = slices[..<merging]
+          if merged.count > 1 { transaction.reached(.unitsMergedTogether) }
+          if !merged.contains(where: \.isUnitEnd) { transaction.reached(.unitMergedInSlices) }
+          return .merged(
+            records: merged.reduce(0) { $0 + $1.rowCount }, unitEnded: merged.contains(where: \.isUnitEnd),
+            flushed: flushed)
+        }
+      } catch is NeedsDurability {
+        isDurable = true
+      } catch let unnoticed as Unnoticed {
+        try note(unnoticed, reader, now: now)
+        return .flushFirst
+      } catch is FlushTakenBack {
+        return .flushFirst
+      } catch let taken as TakenBack where refused[taken.ref] == nil {
+        reached(.transactionRolledBack)
+        // The table may accept what was merged before, and then goes on showing it.
+        if merging == slices.startIndex {
+          refused[taken.ref] = taken.message
+          slices = slices.prefix(1)
+        } else {
+          reached(.mergeShortened)
+          slices = slices[..<merging]
+        }
+      } catch let fault as UnitReader.Malformed {
+        // Every node has to merge what its author wrote before it.
+        guard merging > slices.startIndex else {
+          throw MalformedSlice(head: slices[merging].head, reason: fault.reason)
+        }
+        reached(.mergeShortened)
+        slices = slices[..<merging]
+      }
+    }
+  }
+
+  /// Flushes rows that were written for other zones first. Makes moved records leave this zone when all that belongs to
+  /// them has moved. Returns nil if there are none.
+  private func waitForOthers(
+    _ slices: ArraySlice<UnitReader.Slice>, _ transaction: Transaction, _ zone: ZoneID,
+    _ writers: [ZoneID: ChangeSetWriter]
+  ) throws -> ApplyProgress? {
+    let zones = try transaction.catalog.zones()
+    guard zones.isRouted, try transaction.hasPending(),
+      try transaction.isElsewhere(slices.refs(transaction.catalog), than: transaction.zoneRows.obtain(zone).id)
+    else { return nil }
+    let waiting = try transaction.pending.zones()
+    let isWithoutKey = !waiting.isEmpty && waiting.allSatisfy { zones.entries[$0].flatMap { writers[$0.zone] } == nil }
+    return isWithoutKey ? .idle(waiting: [.epochKey: slices.reduce(0) { $0 + $1.parts.count }]) : .flushFirst
+  }
+
+  /// The error that local rows arrived meanwhile, whose change set is sent after the commit.
+  private struct NeedsDurability: Error {}
+
+  /// The error that an app's trigger rolls back the transaction while local rows are flushed. `flush` handles it.
+  private struct FlushTakenBack: Error {}
+
+  private func flush(
+    _ transaction: Transaction, about zone: ZoneID, _ writers: [ZoneID: ChangeSetWriter], _ now: Int64,
+    or matches: PendingMatches?
+  ) throws -> [ZoneID: ChangeSetHead]? {
+    do {
+      return try localWrites.flushWithin(transaction, about: zone, writers, now: now, or: matches)
+    } catch is TakenBack {
+      throw FlushTakenBack()
+    }
+  }
+
+  private func merge(
+    _ slice: UnitReader.Slice, _ records: ZoneRecords, _ reader: ChangeSetReader, now: Int64,
+    _ refused: [RecordRef: String]
+  ) throws {
+    let transaction = records.transaction
+    var head = try transaction.catalog.heads.of(slice.head.author, records.zone.id)
+    let materialiser = try Materialiser(records, transaction.progress(), refused: refused)
+    materialiser.believed = believed
+    let merger = Merger(records, materialiser, previous: head, owners, now: now)
+    var context: CausalContext?
+    for part in slice.parts {
+      let long = LongValues(
+        transaction: transaction, zone: records.zone.id, author: head.author, reader: reader,
+        numbers: head.merged + 1..<part.header.number, ready: slice.long)
+      try merger.merge(part, long: long)
+      records.zone.clock.witness(part.header.time)
+      if part.rows.upperBound == part.rowCount {
+        head.applied = part.header.number
+        head.appliedRows = 0
+        context = part.context
+      } else {
+        head.appliedRows = Int64(part.rows.upperBound)
+      }
+    }
+    try materialiser.settle()
+    if slice.isUnitEnd, let last = slice.parts.last { try end(&head, last, records) }
+    try transaction.catalog.heads.save(head, context: context, records.zone.id)
+  }
+
+  private func end(_ head: inout AuthorHead, _ last: UnitReader.Part, _ records: ZoneRecords) throws {
+    let (log, end) = (records.transaction.log, last.header.number)
+    try log.place(head.merged + 1...end, of: head.author, in: &records.zone)
+    head.waiting -= try log.size(above: head.merged, through: end, of: head.author, in: records.zone.id)
+    head.finish(last)
+  }
+
+  /// Returns whether merged values wait to be shown.
+  public func isShowing() throws -> Bool { try read { try $0.work.isShowing() } }
+
+  /// Notes the row's differences, as a comparison of the whole table would. Without a reader, all of its columns count
+  /// as changed. If there is anything to flush, a flush comes next.
+  func note(_ unnoticed: Unnoticed, _ reader: ChangeSetReader? = nil, now: Int64) throws {
+    try write { transaction in
+      guard try transaction.isCurrent(), let table = transaction.catalog.table(unnoticed.ref.table) else { return }
+      let slice = try TableSlice(
+        transaction, table, record: unnoticed.ref.key, reader.map { reader in { _ in reader } })
+      if slice.isEmpty { believed.insert(unnoticed.ref) } else { transaction.reached(.writeUnnoticed) }
+      try slice.insertNotes(transaction.pending, now: now)
+    }
+  }
+}

@@ -1,0 +1,520 @@
+import GRDB
+public import MeshCore
+
+/// Local writes: the pending log, and the flush that turns it into change sets.
+public struct StoreLocalWrites: LocalWriteStore, StorePart {
+  let access: StoreAccess
+
+  public func pendingCount() throws -> Int {
+    try read { try $0.pending.count() }
+  }
+
+  public func flush(_ writers: [ZoneID: ChangeSetWriter], now: Int64) throws -> FlushProgress {
+    var progress = try flushOnce(writers, now: now)
+    progress.deletedRoots = try deletedRoots()
+    return progress
+  }
+
+  private func flushOnce(_ writers: [ZoneID: ChangeSetWriter], now: Int64) throws -> FlushProgress {
+    let writer: ChangeSetWriter
+    switch try turn(writers) {
+    case .nothing: return FlushProgress(head: nil, records: 0, hasMore: false)
+    case .routing: return try route(now: now)
+    case .writer(let next): writer = next
+    }
+    var flusher = Flusher(store: self, writer: writer, now: now)
+    do {
+      for _ in 0..<StoreLimits.flushAttempts {
+        if let progress = try flusher.attempt() { return progress }
+      }
+    } catch is OutOfStep {
+      // Upkeep must run first.
+    }
+    return FlushProgress(zone: writer.zone, head: nil, records: 0, hasMore: true)
+  }
+}
+
+extension StoreLocalWrites {
+  /// Flushes all pending rows inside a transaction that also does other work. Returns nil if one part can't hold them,
+  /// or if rows first have to be deleted or reverted, which `flush` does.
+  ///
+  /// - Parameters:
+  ///   - zone: The zone that the transaction concerns. Its rows have to be flushed.
+  ///   - matches: The rows of the records that the transaction concerns. If all pending rows are too many, only these
+  ///     are flushed. The writes of one transaction of a program may then become two units.
+  func flushWithin(
+    _ transaction: Transaction, about zone: ZoneID, _ writers: [ZoneID: ChangeSetWriter], now: Int64,
+    or matches: PendingMatches?
+  ) throws -> [ZoneID: ChangeSetHead]? {
+    let row = try transaction.zoneRows.obtain(zone)
+    guard try transaction.routeWithin(row.id, hasWriter: writers[zone] != nil) else { return nil }
+    var heads: [ZoneID: ChangeSetHead] = [:]
+    let hasher = AssetHasher(budget: StoreLimits.hashedUnderLock)
+    for writer in writers.values.sorted(by: { $0.zone < $1.zone }) {
+      let zone = try transaction.zoneRows.obtain(writer.zone)
+      guard zone.runLast == 0, zone.flushPart == 0 else { return nil }
+      let draft: Draft?
+      do {
+        draft = try Draft(transaction, writer, now, [:], hasher)
+      } catch is AssetHasher.TooMuch {
+        return nil
+      } catch is NeedsRun {
+        guard var matches else { return nil }
+        try matches.lookOn(transaction)
+        do {
+          draft = try Draft(transaction, writer, now, [:], hasher, .matches(matches))
+          transaction.reached(.matchesFlushedInMerge)
+        } catch is NeedsRun {
+          return nil
+        } catch is AssetHasher.TooMuch {
+          return nil
+        }
+      }
+      guard let draft else { continue }
+      guard draft.plan.cascades.isEmpty, draft.plan.longValues.isEmpty else { return nil }
+      heads[writer.zone] = try Flusher(store: self, writer: writer, now: now).commit(draft, transaction).head
+    }
+    return heads
+  }
+}
+
+/// One call of `flush`: it makes a plan from a snapshot, encodes and signs it, and writes it in a short transaction.
+private struct Flusher {
+  let store: StoreLocalWrites
+  let writer: ChangeSetWriter
+  let now: Int64
+  /// The long values that this call has sent, by ordinal.
+  var sent: [Value: UInt64] = [:]
+  /// The records that an app's trigger refused.
+  var refused: [RecordRef: String] = [:]
+  private let hasher = AssetHasher()
+
+  init(store: StoreLocalWrites, writer: ChangeSetWriter, now: Int64) {
+    self.store = store
+    self.writer = writer
+    self.now = now
+  }
+
+  /// Makes one attempt. Returns nil if another writer was faster, so that it has to be repeated.
+  mutating func attempt() throws -> FlushProgress? {
+    do {
+      return try flushPart()
+    } catch is NeedsRun {
+      try store.write(isDurable: false) { transaction in
+        var zone = try transaction.zoneRows.obtain(writer.zone)
+        try transaction.run.begin(&zone, filter: transaction.pendingFilter(zone.id))
+        try transaction.zoneRows.save(zone)
+      }
+      return nil
+    } catch is AssetHasher.TooMuch {
+      // A program wrote a long BLOB in between. The BLOB is hashed without the lock.
+      return nil
+    }
+  }
+
+  private mutating func flushPart() throws -> FlushProgress? {
+    guard let draft = try prepare() else {
+      return FlushProgress(zone: writer.zone, head: nil, records: 0, hasMore: try store.read { try $0.hasPending() })
+    }
+    if !draft.plan.cascades.isEmpty {
+      try cascade(draft.plan.cascades)
+      return FlushProgress(zone: writer.zone, head: nil, records: 0, hasMore: true)
+    }
+    if !draft.plan.longValues.isEmpty {
+      for value in draft.plan.longValues { try send(value.value) }
+      return nil
+    }
+    do {
+      let isDurable = draft.endsBatch
+      return try store.write(isDurable: isDurable) { transaction in
+        let isCurrent = try draft.isCurrent(transaction)
+        hasher.budget = StoreLimits.hashedUnderLock
+        defer { hasher.budget = nil }
+        guard let draft = isCurrent ? draft : try Draft(transaction, writer, now, sent, hasher) else { return nil }
+        guard draft.plan.cascades.isEmpty, draft.plan.longValues.isEmpty, isDurable || !draft.endsBatch else {
+          return nil
+        }
+        return try commit(draft, transaction)
+      }
+    } catch let taken as TakenBack {
+      refused[taken.ref] = taken.message
+      return nil
+    }
+  }
+
+  private func prepare() throws -> Draft? {
+    do {
+      return try store.read { transaction in
+        if let zone = try transaction.zoneRows.read(writer.zone) {
+          try transaction.run.sort(zone, filter: transaction.pendingFilter(zone.id))
+        }
+        return try Draft(transaction, writer, now, sent, hasher)
+      }
+    } catch is NeedsWriteLock {
+      return try store.write { try Draft($0, writer, now, sent, hasher) }
+    }
+  }
+
+  // MARK: Before the slice itself
+
+  /// Deletes the rows of children whose parent was deleted, even if the writer had foreign keys turned off. The rows
+  /// are deleted as a program would delete them. Capture notes them, and their own children follow later.
+  private func cascade(_ cascades: [FlushPlan.Cascade]) throws {
+    store.reached(.childrenDeleted)
+    try store.write { transaction in
+      var lastWrites: [Int64: Int64] = [:]
+      for cascade in cascades {
+        guard let child = transaction.catalog.table(cascade.reference.child) else { continue }
+        for key in try cascade.keys(transaction, limit: Choices.slice, &lastWrites) {
+          try transaction.deleteNoting(child, key, now: now)
+        }
+      }
+    }
+  }
+
+  /// Sends a long value. Each piece is a part of its own, in a transaction of its own. After a crash, the value is sent
+  /// again under another ordinal, and the earlier pieces stay without a reference.
+  private mutating func send(_ value: Value) throws {
+    let bytes: [UInt8]
+    switch value {
+    case .text(let text): bytes = text
+    case .blob(let blob): bytes = blob
+    case .null, .integer, .real, .asset: return
+    }
+    store.reached(.valueSentInPieces)
+    try makeRoom(parts: UInt64(bytes.count / Limits.piece) + 2)
+    let ordinal = try store.write { transaction in
+      var row = try transaction.zoneRows.obtain(writer.zone)
+      row.flushValues += 1
+      try transaction.zoneRows.save(row)
+      return row.flushValues - 1
+    }
+    for offset in stride(from: 0, to: bytes.count, by: Limits.piece) {
+      let piece = LongValuePiece(
+        ordinal: ordinal, offset: UInt64(offset), bytes: Array(bytes[offset..<min(offset + Limits.piece, bytes.count)]))
+      try store.write { transaction in
+        var part = try NextPart(transaction, writer, now)
+        try part.append(.piece(piece), isFinal: false, transaction, writer)
+        try transaction.zoneRows.save(part.zone)
+      }
+    }
+    sent[value] = ordinal
+  }
+
+  /// Ends a unit that is nearly full. A value's pieces and the part that refers to it have to be in one unit.
+  private mutating func makeRoom(parts: UInt64) throws {
+    let isFull = try store.read { transaction in
+      (try transaction.zoneRows.read(writer.zone)?.flushPart ?? 0) + parts > StoreLimits.unitParts
+    }
+    guard isFull else { return }
+    sent = [:]
+    try store.write { transaction in
+      var part = try NextPart(transaction, writer, now)
+      try part.append(.changes([]), isFinal: true, transaction, writer)
+      try transaction.zoneRows.save(part.zone)
+    }
+  }
+
+  // MARK: The slice
+
+  fileprivate func commit(_ draft: Draft, _ transaction: Transaction) throws -> FlushProgress {
+    let plan = draft.plan
+    var part = draft.part
+    let records = ZoneRecords(transaction, zone: part.zone)
+    let isAll =
+      switch plan.source {
+      case .log: try transaction.hasOnly(part.zone.id)
+      case .run: try plan.isWhole && part.zone.runLast == plan.lastID && transaction.hasOnly(part.zone.id)
+      case .matches: false
+      }
+    let materialiser = try Materialiser(records, isAll ? .flushedAll : .flushedPart, refused: refused)
+    materialiser.flushing = plan
+    // All records are written first, because the tables' contents depend on the whole slice.
+    let hasNotes = try transaction.held.hasShown()
+    if hasNotes { for ref in plan.gone { try materialiser.stopWaiting(ref) } }
+    for manifest in plan.manifests { _ = try transaction.remember(manifest) }
+    for lost in plan.losses { try records.noteConflict(lost.ref, lost.loss, now: now) }
+    for change in plan.changes {
+      let old = change.old
+      if hasNotes || old?.held != nil || old?.extra.isEmpty == false, !change.record.isRefused {
+        try materialiser.stopWaiting(change.ref)
+      }
+      if change.kind == .birth { try materialiser.claim(change.ref) }
+      try records.save(change.ref, change.record, replacing: old)
+      try noteUnseen(change, part.head.author, records)
+    }
+    try transaction.applying {
+      for change in plan.changes { try present(change, materialiser) }
+      for placed in plan.placed {
+        let changed = placed.old?.isShown == true ? Set(placed.state.cells.keys) : nil
+        let written = placed.state.cells.filter { placed.written.contains($0.key) }.mapValues(\.value)
+        try materialiser.keep(written, from: placed.ref, placed.table)
+        try materialiser.place(placed.ref, placed.state, replacing: placed.old, changed: changed)
+        // A row that a program wrote before its table was synchronized is deleted with its record.
+        if !placed.state.isAlive, placed.table.isHere { try materialiser.vacate(placed.ref, placed.table) }
+      }
+      for vacated in plan.vacated { try vacate(vacated, materialiser) }
+      for arrival in plan.arrivals { try materialiser.arrive(arrival.ref, arrival.state, from: arrival.zone) }
+      for ref in plan.rechecked { materialiser.check(ref) }
+      for ref in plan.reshown { try materialiser.show(ref, overwriting: true) }
+      try materialiser.settle()
+    }
+    for (ref, reason, message) in plan.unsent { try materialiser.note(ref, reason, message) }
+    part.zone = records.zone
+    part.zone.clock = part.clock
+    if isAll {
+      // The log is empty now, and its ids start at 1 again.
+      if try transaction.catalog.zones().isRouted { try transaction.zoneRows.endAhead() }
+      part.zone.ahead = 0
+    } else if !plan.changes.isEmpty || !plan.placed.isEmpty || !plan.arrivals.isEmpty {
+      part.zone.ahead = max(part.zone.ahead, plan.lastID)
+    }
+    try consume(plan, &part.zone, transaction)
+    for id in plan.continued { try transaction.conflicts.remove(id) }
+    let lost = plan.arrivals.isEmpty ? [] : try transaction.recordsWithLostParts()
+    for arrival in plan.arrivals {
+      try transaction.depart(arrival.ref, arrival.table, from: arrival.zone)
+      if lost.contains(arrival.ref) { try transaction.continueLateParts(arrival.ref) }
+    }
+    if let changeSet = draft.changeSet { try part.record(changeSet, isSynced: draft.endsBatch, transaction) }
+    try transaction.zoneRows.save(part.zone)
+    let leavesToShow = !isAll && (materialiser.hasPostponed || plan.changes.contains(where: \.hidesColumns))
+    if leavesToShow { try transaction.work.requestShow() }
+    var progress = FlushProgress(
+      zone: writer.zone,
+      head: draft.changeSet.map { ChangeSetHead(number: $0.header.number, id: $0.id, time: $0.header.time) },
+      records: plan.changes.count + plan.placed.count + plan.arrivals.count, hasMore: !isAll || !plan.arrivals.isEmpty,
+      isSendable: draft.endsBatch, unitEnded: part.zone.flushPart == 0)
+    progress.leavesToShow = leavesToShow
+    return progress
+  }
+
+  /// Notes conflicts for values that are overwritten or deleted while their row shows other values. Nobody who read the
+  /// row here had seen them. Such a value is a downloading asset, a value that the table refused, or any value of a
+  /// record without a row.
+  private func noteUnseen(_ change: FlushPlan.Change, _ author: Int64, _ records: ZoneRecords) throws {
+    guard change.kind != .departure, let old = change.old, old.isAlive else { return }
+    let lost = old.extra.filter { column, _ in
+      // If its table was not synchronized for a while, programs know what the row showed before.
+      if change.isBlind { return old.held != .untracked || old.shown[column] != nil }
+      return old.isShown && old.hides(column) && change.record.extra[column] == nil
+        && change.table.indexes[column] != nil
+    }
+    for (column, value) in lost.sorted(by: { $0.key < $1.key }) {
+      let stamp = old.stamps.stamp(of: column)
+      // This device has seen the values that it wrote itself.
+      if stamp.author == author { continue }
+      let loser = ZoneRecords.State.Cell(stamp: try records.global(stamp), value: value)
+      let stamps = change.record.stamps
+      let winner = try records.global(change.kind == .delete ? stamps.base : stamps.stamp(of: column))
+      try records.noteConflict(
+        change.ref, .init(column: column, loser: loser, winner: winner, wasLocal: true), now: now)
+    }
+  }
+
+  /// Deletes the row after its record.
+  private func vacate(_ vacated: FlushPlan.Vacated, _ materialiser: Materialiser) throws {
+    var record = vacated.old
+    record.shown = [:]
+    try materialiser.records.save(vacated.ref, record, replacing: vacated.old)
+    try materialiser.transaction.keepOverwritten(vacated.old.shown, vacated.ref)
+    try materialiser.vacate(vacated.ref, vacated.table)
+    try materialiser.leave(vacated.ref, vacated.table)
+  }
+
+  private func present(_ change: FlushPlan.Change, _ materialiser: Materialiser) throws {
+    switch change.kind {
+    case .delete:
+      if materialiser.others != nil, change.table.isHere { try materialiser.vacate(change.ref, change.table) }
+      try materialiser.leave(change.ref, change.table)
+    case .departure:
+      if change.old?.isShown == true { try materialiser.vacate(change.ref, change.table) }
+      try materialiser.leave(change.ref, change.table)
+    case .birth, .edit:
+      if change.record.held != nil { return try materialiser.show(change.ref) }
+      if !change.table.references.isEmpty { materialiser.check(change.ref) }
+      if change.old?.isShown != true {
+        try materialiser.appear(change.ref)
+      } else {
+        try materialiser.release(change.ref, change.table)
+      }
+      // A column that arrived while the edit waited is shown only now.
+      if materialiser.progress == .flushedAll, change.hidesColumns { try materialiser.show(change.ref) }
+    }
+  }
+}
+
+extension Flusher {
+  private func consume(_ plan: FlushPlan, _ zone: inout ZoneRow, _ transaction: Transaction) throws {
+    let (pending, filter) = (transaction.pending, try transaction.pendingFilter(zone.id))
+    switch plan.source {
+    case .log:
+      try pending.remove(through: plan.lastID, filter)
+    case .run where plan.isWhole:
+      try pending.remove(through: zone.runLast, filter)
+      try transaction.run.end(&zone)
+    case .run:
+      zone.runRows += Int64(plan.consumed)
+    case .matches(let matches):
+      try pending.remove(matches.ids, filter)
+    }
+  }
+}
+
+extension Transaction {
+  /// Deletes a row as a program would. If an app's trigger refuses that, the row is deleted without triggers, because
+  /// its parent is gone.
+  fileprivate func deleteNoting(_ table: TableForm, _ key: Value, now: Int64) throws {
+    do {
+      try sql.run(table.delete, [key])
+    } catch let error as DatabaseError where error.refusesRow && sql.isInTransaction {
+      // The code below handles this case.
+    }
+    guard try sql.exists(table.selectKey, [key]) else { return }
+    try sql.withoutTriggers { try sql.run(table.delete, [key]) }
+    try pending.note(RecordRef(table: table.id, key: key), PendingSlice.Op.delete, wall: now)
+  }
+}
+
+/// The error that the schema has changed or records lack values, so that upkeep must run first.
+struct OutOfStep: Error {}
+
+/// A plan with its change set, ready to be written.
+private struct Draft {
+  let plan: FlushPlan
+  let part: NextPart
+  /// The change set, or nil if there is nothing to send.
+  let changeSet: ChangeSet?
+
+  /// Returns nil if nothing is pending and no unit is open.
+  init?(
+    _ transaction: Transaction, _ writer: ChangeSetWriter, _ now: Int64, _ sent: [Value: UInt64], _ hasher: AssetHasher,
+    _ source: PendingSlice.Source? = nil
+  ) throws {
+    var part = try NextPart(transaction, writer, now)
+    let filter = try transaction.pendingFilter(part.zone.id)
+    guard try transaction.hasPending(filter) || part.zone.flushPart > 0 else { return nil }
+    guard try transaction.isInStep() else { throw OutOfStep() }
+    var planner = FlushPlanner(
+      ZoneRecords(transaction, zone: part.zone),
+      source ?? (part.zone.runLast > 0 ? .run(after: part.zone.runRows) : .log),
+      filter: filter, writer: writer, author: part.head.author, now: now, base: part.zone.flushClock, room: part.room,
+      sent: sent, hasher: hasher)
+    plan = try planner.make()
+    part.clock = plan.clock
+    let isOpen = part.zone.flushPart > 0
+    let hasNews = plan.tables.contains { !$0.rows.isEmpty }
+    if plan.cascades.isEmpty, plan.longValues.isEmpty, hasNews || (plan.isWhole && isOpen) {
+      changeSet = try part.make(.changes(plan.tables), isFinal: plan.isWhole, writer)
+    } else {
+      changeSet = nil
+    }
+    self.part = part
+  }
+
+  /// Whether to commit durably: the change set is a part that completes a batch to be sent.
+  var endsBatch: Bool {
+    guard let place = changeSet?.header.part else { return true }
+    return place.isFinal || (place.index + 1).isMultiple(of: StoreLimits.partsPerSync)
+  }
+
+  /// Returns whether the pending log and the schema are those from which the plan was made.
+  func isCurrent(_ transaction: Transaction) throws -> Bool {
+    try transaction.catalog.schemaVersion == plan.schemaVersion
+      && transaction.pending.last() == plan.lastID
+  }
+}
+
+/// The author's next change set: its place in the chain, in its unit, and in causal order.
+struct NextPart {
+  var zone: ZoneRow
+  var head: AuthorHead
+  var clock: HybridClock
+  let now: Int64
+  /// The state that this node has merged, without the author itself.
+  let context: CausalContext
+  /// The state that the author had merged at its last change set.
+  private var before: CausalContext
+
+  init(_ transaction: Transaction, _ writer: ChangeSetWriter, _ now: Int64) throws {
+    if let known = try transaction.zoneRows.read(writer.zone) {
+      zone = known
+    } else {
+      guard transaction.catalog.isWritable else { throw NeedsWriteLock() }
+      zone = try transaction.zoneRows.obtain(writer.zone)
+    }
+    if zone.flushPart == 0 {
+      // Rows that are not a run are one part.
+      let rows = try transaction.pending.count(through: zone.runLast, transaction.pendingFilter(zone.id))
+      zone.flushPlanned = UInt64(max(0, rows - 1) / Choices.slice + 1)
+      zone.flushClock = zone.clock.last
+    }
+    let author = try transaction.catalog.authorNumber(writer.author)
+    head = try transaction.catalog.heads.of(author, zone.id)
+    clock = zone.clock
+    self.now = now
+    var context = CausalContext()
+    for other in try transaction.catalog.heads.all(zone.id) where other.author != author && other.merged > 0 {
+      context[try transaction.catalog.author(other.author)] = .init(number: other.merged, time: other.mergedTime)
+    }
+    self.context = context
+    before = try transaction.catalog.heads.context(of: author, zone.id)
+  }
+
+  private var difference: CausalContext { context.difference(from: before) }
+
+  /// The bytes available for changes. The names of their tables and columns count towards it.
+  var room: Int {
+    var writer = ByteWriter()
+    difference.write(to: &writer)
+    return Limits.changeSet - ChangeSet.overhead - writer.bytes.count - 64
+  }
+
+  /// Encodes, encrypts and signs.
+  mutating func make(_ content: ChangeSetBody.Content, isFinal: Bool, _ writer: ChangeSetWriter) throws -> ChangeSet {
+    // The time is after every stamp inside, and after the author's last time.
+    let time = clock.tick(noted: now, now: now)
+    let index = zone.flushPart
+    let part = ChangeSetHeader.Part(
+      index: index, planned: max(zone.flushPlanned, index + 1), isFinal: isFinal || index + 1 >= StoreLimits.unitParts)
+    let header = ChangeSetHeader(
+      zone: writer.zone, author: writer.author, number: head.stored + 1, previous: head.storedID,
+      citation: writer.citation, time: time, epoch: writer.epoch, part: part)
+    let body = ChangeSetBody(context: difference, content: content)
+    // Nobody could ever read such a change set, and once signed, it could not be reverted.
+    guard body.elementCount <= Limits.elements else { throw DecodingError.limit("elements") }
+    let bytes = body.encoded(author: writer.author)
+    return try ChangeSet(header, body: bytes, key: writer.key, secrets: writer.secrets, with: writer.cryptography)
+  }
+
+  @discardableResult
+  mutating func append(
+    _ content: ChangeSetBody.Content, isFinal: Bool, _ transaction: Transaction, _ writer: ChangeSetWriter
+  ) throws -> ChangeSet {
+    let changeSet = try make(content, isFinal: isFinal, writer)
+    zone.clock = clock
+    try record(changeSet, isSynced: true, transaction)
+    return changeSet
+  }
+
+  /// Writes the log row and the author's tip, and counts the part.
+  mutating func record(_ changeSet: ChangeSet, isSynced: Bool, _ transaction: Transaction) throws {
+    try transaction.log.insert(changeSet, of: head.author, in: zone.id)
+    head.advance(to: changeSet)
+    try transaction.log.place(head.stored...head.stored, of: head.author, in: &zone)
+    head.applied = head.stored
+    if changeSet.header.part.isFinal {
+      head.merged = head.stored
+      head.mergedID = head.storedID
+      head.mergedTime = head.storedTime
+      zone.flushPart = 0
+      zone.flushSynced = 0
+      zone.flushValues = 0
+    } else {
+      zone.flushPart += 1
+      if isSynced { zone.flushSynced = zone.flushPart }
+    }
+    before = context
+    try transaction.catalog.heads.save(head, context: context, zone.id)
+  }
+}

@@ -1,0 +1,36 @@
+public import MeshCore
+
+// MARK: - What this account wrote, and a cut took back
+
+extension StoreLog {
+  public func hasTakenBack(_ zone: ZoneID) throws -> Bool {
+    try read { transaction in
+      try transaction.zoneRows.read(zone).map { try transaction.log.hasReverted(in: $0.id) } ?? false
+    }
+  }
+
+  public func putBack(_ zone: ZoneID, where stands: (ChangeSet) -> Bool) throws -> Bool {
+    try write(isDurable: false) { transaction in
+      let row = try transaction.zoneRows.obtain(zone)
+      var quota = try WaitingQuota(transaction, owners)
+      var bytes = 0
+      for author in try transaction.log.authorsOfReverted(in: row.id) {
+        var head = try transaction.catalog.heads.of(author, row.id)
+        try transaction.log.removeReverted(through: head.stored, of: author, in: row.id)
+        while bytes < Choices.lineBytes,
+          let next = try transaction.log.reverted(head.stored + 1, of: author, in: row.id)
+        {
+          let changeSet = try ChangeSet(next, with: cryptography)
+          guard stands(changeSet), try head.take(changeSet, transaction.log, zone: row.id, &quota) == .stored else {
+            break
+          }
+          try transaction.log.removeReverted(through: head.stored, of: author, in: row.id)
+          bytes += next.count
+        }
+        if head.stored > 0 { try transaction.catalog.heads.save(head, row.id) }
+      }
+      if bytes > 0 { transaction.reached(.putBack) }
+      return bytes > 0
+    }
+  }
+}

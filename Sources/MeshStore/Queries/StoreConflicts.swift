@@ -1,0 +1,122 @@
+public import MeshCore
+
+/// The conflicts to list. Without any condition, all conflicts.
+public struct ConflictFilter: Hashable, Sendable {
+  public var table: String?
+  public var zone: ZoneID?
+  /// The device that wrote the lost value or the kept value.
+  public var device: DeviceID?
+  /// The earliest time at which the conflict was found, in milliseconds since 1970.
+  public var since: Int64?
+  /// Only conflicts with a lower number. Pass the last number of a page to get the next one.
+  public var after: Int64?
+  public var limit: Int
+
+  public init(
+    table: String? = nil, zone: ZoneID? = nil, device: DeviceID? = nil, since: Int64? = nil, after: Int64? = nil,
+    limit: Int
+  ) {
+    (self.table, self.zone, self.device, self.since, self.after) = (table, zone, device, since, after)
+    self.limit = limit
+  }
+}
+
+/// One page of a list of conflicts.
+public struct ConflictPage: Hashable, Sendable {
+  /// The conflicts, newest first.
+  public var conflicts: [Conflict]
+  /// The number of conflicts that match the filter, without regard to its `after` and `limit`.
+  public var total: Int
+  /// True if there are more pages.
+  public var hasMore: Bool
+}
+
+/// The conflicts: values that lost against a write whose author had not seen them.
+public struct StoreConflicts: StorePart {
+  let access: StoreAccess
+
+  /// Returns at most `limit` conflicts, newest first.
+  public func list(limit: Int) throws -> [Conflict] { try list(ConflictFilter(limit: limit)).conflicts }
+
+  /// Returns the conflicts that match a filter.
+  ///
+  /// - Throws: `StoreError` (`unknownTable`) if no table with that name was ever synchronized.
+  public func list(_ filter: ConflictFilter) throws -> ConflictPage {
+    try read { transaction in
+      var page = ConflictPage(conflicts: [], total: 0, hasMore: false)
+      for entry in try transaction.rows(filter) {
+        guard let conflict = try transaction.current(entry) else { continue }
+        page.total += 1
+        if let after = filter.after, conflict.id >= after { continue }
+        if page.conflicts.count < filter.limit { page.conflicts.append(conflict) } else { page.hasMore = true }
+      }
+      return page
+    }
+  }
+
+  /// Returns the number of the newest conflict, or 0 if there is none.
+  public func newest() throws -> Int64 {
+    try read { try $0.conflicts.newest() }
+  }
+
+  /// Returns the number of values that a device had before it tracked their tables, and that lost here.
+  public func lostImports(of device: DeviceID) throws -> Int {
+    try read { try $0.conflicts.lostImports(of: device) }
+  }
+
+  /// Returns the devices that wrote a lost value or a kept value.
+  public func devices() throws -> [DeviceID] { try read { try $0.conflicts.devices() } }
+}
+
+extension Transaction {
+  fileprivate typealias Entry = (lost: Conflict, ref: RecordRef, column: Int64)
+
+  fileprivate func rows(_ filter: ConflictFilter) throws -> [Entry] {
+    let table = try filter.table.map { name in
+      guard let table = catalog.knownTable(name) else { throw StoreError.unknownTable(name) }
+      return table
+    }
+    return try conflicts.list(filter, table: table).map { (try conflict($0), $0.ref, $0.column) }
+  }
+
+  /// Returns the conflict with the record's current values, or nil if no value is lost any more.
+  fileprivate func current(_ entry: Entry) throws -> Conflict? {
+    var conflict = entry.lost
+    var (isAlive, zone) = (try isAlive(entry.ref, conflict.zone), conflict.zone)
+    // The record is gone now, as the delete that lost would have left it.
+    if entry.column == ZoneRecords.wholeRecord { return isAlive ? conflict : nil }
+    // A record that has moved to another zone is there with the value that was kept.
+    if !isAlive, let place = try Restorer(transaction: self).placeToRestore(entry.ref),
+      try place.load(entry.ref)?.isAlive == true
+    {
+      (isAlive, zone) = (true, place.zone.zone)
+    }
+    conflict.isWinnerDelete = !isAlive
+    // For a row that has no columns except its key, the conflict is over when the row exists again. If the key's
+    // spelling is itself a value of the row, it is compared like any other value.
+    if isAlive, conflict.loserValue == conflict.key, let table = catalog.table(entry.ref.table),
+      table.keyName == conflict.column, !table.form.keyIsColumn
+    {
+      return nil
+    }
+    // The lost part continues in the zone to which the record has moved.
+    if try hasContinued(entry) { return nil }
+    conflict.hasBytes = try conflict.loserValue.asset.map { try assets.isKept($0.id) || !cells(showing: $0.id).isEmpty }
+    conflict.winnerValue = try value(entry.ref, entry.column, zone)
+    if isAlive, let row = try zoneRows.read(zone) {
+      conflict.winner = max(
+        conflict.winner, try ZoneRecords(self, zone: row).stamp(entry.ref, entry.column) ?? conflict.winner)
+    }
+    // The lost value is the current one again: its device wrote it again, or somebody wrote the same value.
+    return conflict.winnerValue == conflict.loserValue && isAlive ? nil : conflict
+  }
+
+  /// Returns whether the lost value is a part that another device has continued in the record's new zone.
+  private func hasContinued(_ entry: Entry) throws -> Bool {
+    guard try catalog.part(entry.column) != nil, let place = try Restorer(transaction: self).placeToRestore(entry.ref),
+      let record = try place.load(entry.ref), record.isAlive,
+      let cell = try place.state(entry.ref, record).cells[entry.column], cell.stamp >= entry.lost.loser
+    else { return false }
+    return try lateParts(entry.ref, in: place).contains { $0.conflict == entry.lost.id }
+  }
+}

@@ -1,0 +1,171 @@
+import GRDB
+public import MeshCore
+
+/// The synchronized tables.
+public struct StoreTables: StorePart {
+  let access: StoreAccess
+  let capture: StoreCapture
+
+  /// Validates the tables, begins to capture them, and imports their rows.
+  ///
+  /// Imported rows get the import stamp, which loses against every real edit. They are imported slice by slice through
+  /// the pending log. After a crash, the next call of `takeIn` continues. The next calls of `apply` show records that
+  /// were held because the table was unknown.
+  ///
+  /// - Parameters:
+  ///   - privateTables: More tables, which are never part of a share.
+  ///   - integerKeys: True if equal integer keys of two machines may be one record.
+  /// - Throws: `StoreError` (`schemaRefused`) with every reason of every table.
+  /// - Returns: The tables, in the given order.
+  @discardableResult
+  public func track(
+    tables: [String], private privateTables: [String] = [], integerKeys: Bool = false, now: Int64
+  ) throws -> [Summary] {
+    let readded = try read { try $0.readdedColumns() }
+    let installed = try write {
+      try $0.install(tables, private: privateTables, integerKeys: integerKeys, readded: readded)
+    }
+    try capture.takeIn(now: now)
+    return try read { transaction in try installed.map(transaction.summary) }
+  }
+
+  /// Ends the synchronization of a table, whose rows stay in it. The merged values are kept, and arriving changes are
+  /// held until the table is synchronized again. Call it when nothing is pending.
+  ///
+  /// - Throws: `StoreError` (`schemaRefused`) if a table that stays refers to one that goes.
+  public func untrack(_ tables: [String]) throws {
+    // The fate of the tables must be noted, because triggers may tell of a new name.
+    let readded = try read { try $0.readdedColumns() }
+    _ = try write { try $0.noteSchema(readded) }
+    try requireNoReferences(to: tables)
+    try requireNoRoots(in: tables)
+    for name in tables {
+      guard let table = try read({ try TrackedTable.read($0.db, name: name) }) else {
+        throw StoreError.unknownTable(name)
+      }
+      while try keepValues(table.id) {}
+      try write { transaction in
+        _ = try Capture.remove(transaction.db, table: name)
+        try transaction.updatePermissions()
+      }
+    }
+  }
+
+  private func requireNoReferences(to tables: [String]) throws {
+    let going = Set(tables.map(\.folded))
+    let reasons = try read { transaction in
+      try TrackedTable.all(transaction.db).filter { !going.contains($0.name.folded) }.flatMap { table in
+        (table.schema?.foreignKeys ?? []).filter { going.contains($0.parent.folded) }.map {
+          "\($0.parent): \(table.name) refers to it and stays synchronized; untrack \(table.name) as well"
+        }
+      }
+    }
+    guard reasons.isEmpty else { throw StoreError(.schemaRefused, reasons: reasons) }
+  }
+
+  /// Throws if a table has the root of a share. A share names the table and the key of its root record, so its table
+  /// keeps its name.
+  private func requireNoRoots(in tables: [String]) throws {
+    let going = Set(tables.map(\.folded))
+    let reasons = try read { transaction in
+      try TableRenaming(transaction: transaction).lostRoots().filter { going.contains($0.table.folded) }.map(\.mustStay)
+    }
+    guard reasons.isEmpty else { throw StoreError(.schemaRefused, reasons: reasons) }
+  }
+
+  /// Moves a slice of the table's merged values to the tables of mesh. Returns false if none is left.
+  private func keepValues(_ table: Int64) throws -> Bool {
+    try write { transaction in
+      let rows = try transaction.recordRows.some(of: table, onlyShown: true, limit: Choices.slice)
+      for (zone, ref) in rows {
+        guard let zone = try transaction.zoneRows.read(id: zone) else { continue }
+        let records = ZoneRecords(transaction, zone: zone)
+        guard let old = try records.load(ref) else { continue }
+        let form = transaction.catalog.table(table)
+        let row = try form.flatMap { form in try records.row(form, ref.key).map { records.named($0, old, form) } }
+        var kept = old
+        kept.extra = try records.values(ref, old)
+        kept.held = .untracked
+        var base = kept.extra
+        for column in old.extra.keys {
+          let index = form?.indexes[column]
+          base[column] = index.map { row?[$0] ?? base[column] ?? .null } ?? .null
+        }
+        kept.noteBase(base)
+        try records.save(ref, kept, replacing: old)
+      }
+      return !rows.isEmpty
+    }
+  }
+
+  public func isTracked(_ table: String) throws -> Bool {
+    try read { try TrackedTable.read($0.db, name: table) != nil }
+  }
+
+  /// Returns whether the file has a table of this name that a program created.
+  public func hasTable(_ name: String) throws -> Bool {
+    try !SchemaDescription.isReserved(name) && read { try TableSchema.kind($0.db, name)?.kind == .table }
+  }
+
+  /// Returns the synchronized tables.
+  public func list() throws -> [Summary] {
+    try read { transaction in
+      try TrackedTable.all(transaction.db).map(transaction.summary)
+    }
+  }
+
+  public struct Summary: Hashable, Sendable {
+    public let name: String
+    public let isPrivate: Bool
+    /// Whether its records can be in a share. Then it isn't private, has only one foreign key, and the table that this
+    /// key refers to can also be shared.
+    public let isShareable: Bool
+    public let allowsIntegerKeys: Bool
+    /// False if the file currently has no such table.
+    public let isHere: Bool
+    /// The number of rows that are currently in the table.
+    public let rows: Int
+  }
+}
+
+extension Transaction {
+  /// Begins to capture the tables, and requests the import of their rows.
+  func install(
+    _ tables: [String], private privateTables: [String], integerKeys: Bool, readded: ReaddedColumns? = nil
+  ) throws -> [TrackedTable] {
+    // The fate of the other tables must be noted.
+    _ = try noteSchema(readded)
+    let before = Set(try TrackedTable.all(db).map(\.id))
+    let known = try tableList.known().mapValues { $0 ? TableSlice.again : TableSlice.anew }
+    let installed = try Capture.install(db, tables: tables, private: privateTables, integerKeys: integerKeys)
+    let renaming = TableRenaming(transaction: self)
+    for table in installed where !before.contains(table.id) {
+      try renaming.requireNoRoot(in: table)
+      try work.request(.takeIn, table.id, layout: known[table.id] ?? 0)
+      if let layout = table.layout { try assets.awaitAll(of: catalog.layout(layout), in: table.id) }
+      try renaming.adoptRecords(for: table)
+      try renaming.followFormerTable(of: table)
+    }
+    // The tables may contain records of a share that is read-only here, as soon as they are shown.
+    try updatePermissions()
+    try work.requestShow()
+    return installed
+  }
+
+  fileprivate func summary(_ table: TrackedTable) throws -> StoreTables.Summary {
+    var rows: Int64 = 0
+    if let schema = table.schema { rows = try sql.integer("SELECT count(*) FROM main.\(schema.name.quotedName)") ?? 0 }
+    return StoreTables.Summary(
+      name: table.name, isPrivate: table.isPrivate, isShareable: isShareable(table.id),
+      allowsIntegerKeys: table.allowsIntegerKeys, isHere: table.schema != nil, rows: Int(rows))
+  }
+
+  private func isShareable(_ id: Int64) -> Bool {
+    var (next, seen): (TableForm?, Set<Int64>) = (catalog.table(id), [])
+    while let table = next, !table.isPrivate, seen.insert(table.id).inserted {
+      if table.schema.foreignKeys.isEmpty { return true }
+      next = table.parent.flatMap { catalog.table($0.parent) }
+    }
+    return false
+  }
+}

@@ -1,0 +1,21 @@
+import MeshCore
+
+/// A part of a store: a value, or a class that owns its state. It works in transactions of the store's access.
+protocol StorePart { var access: StoreAccess { get } }
+
+extension StorePart {
+  var cryptography: any Cryptography { access.cryptography }
+  /// The accounts of devices.
+  var owners: Accounts { access.owners }
+
+  func read<T>(_ body: (Transaction) throws -> T) throws -> T { try access.read(body) }
+
+  /// See `StoreAccess.write`.
+  func write<T>(isDurable: Bool = true, _ body: (Transaction) throws -> T) throws -> T {
+    try access.write(isDurable: isDurable, body)
+  }
+
+  func guarding<T>(_ body: () throws -> T) throws -> T { try access.guarding(body) }
+
+  func reached(_ branch: RareBranch) { access.reached(branch) }
+}

@@ -1,0 +1,105 @@
+public import MeshCore
+
+// MARK: - Zones that this device has no part in any more
+
+extension StoreZones {
+  public func keepCopy(of zone: ZoneID) throws {
+    try write { transaction in
+      let row = try transaction.zoneRows.obtain(zone)
+      try transaction.zoneRows.keepCopy(row.id)
+      transaction.catalog.forgetZones()
+    }
+  }
+
+  public func keepsCopy(of zone: ZoneID) throws -> Bool {
+    try read { try $0.zoneRows.keepsCopy(zone) }
+  }
+
+  public func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool {
+    try writeRefusing { transaction, refused in
+      guard var row = try transaction.zoneRows.read(zone) else { return false }
+      let keepingCopy = try keepingCopy || transaction.zoneRows.keepsCopy(zone)
+      try transaction.dropPending(row.id, keepingCopy: keepingCopy)
+      return try transaction.applying { try transaction.dropRecords(&row, keepingCopy: keepingCopy, refused, now: now) }
+        || transaction.dropLog(&row, now: now)
+    }
+  }
+}
+
+extension Transaction {
+  /// Deletes the pending rows of the zone. If the zone is kept as a copy, they become part of the copy.
+  fileprivate func dropPending(_ zone: Int64, keepingCopy: Bool) throws {
+    if try pending.removeAll(of: zone, keepingCopy: keepingCopy) { try run.endAll() }
+  }
+
+  /// Removes a slice of the zone's records. Returns false if there are none.
+  fileprivate func dropRecords(
+    _ row: inout ZoneRow, keepingCopy: Bool, _ refused: [RecordRef: String], now: Int64
+  ) throws -> Bool {
+    let refs = try recordRows.list(row.id, limit: Choices.slice)
+    guard !refs.isEmpty else { return false }
+    let records = ZoneRecords(self, zone: row)
+    let materialiser = try Materialiser(records, progress(), refused: refused)
+    // The records now belong to the private zone, although the records that they refer to are not removed yet.
+    let own = try catalog.zones().privateZone
+    for ref in refs {
+      guard let old = try records.load(ref) else { continue }
+      try materialiser.stopWaiting(ref)
+      try records.remove(ref, old)
+      guard old.isShown, let table = catalog.table(ref.table) else { continue }
+      if keepingCopy {
+        reached(.copyKept)
+        try pending.note(ref, PendingSlice.Op.insert, wall: now, zone: own)
+      } else {
+        try receiptForLocal(ref, table, old, materialiser, now: now)
+        try materialiser.vacate(ref, table)
+        try materialiser.leave(ref, table)
+      }
+    }
+    try materialiser.settle()
+    row = records.zone
+    try zoneRows.save(row)
+    return true
+  }
+
+  /// Keeps the values of a row that nobody else has. A receipt outlives its zone.
+  private func receiptForLocal(
+    _ ref: RecordRef, _ table: TableForm, _ old: StoredRecord, _ materialiser: Materialiser, now: Int64
+  ) throws {
+    let local = try materialiser.local(ref, table, old)
+    guard !local.isEmpty else { return }
+    var room = StoreLimits.assetInMemory
+    let row = try row(ref, &room) ?? [:]
+    try noteReceipt(ref, row.filter { local[$0.key] != nil }, zone: materialiser.records.zone.id, .cut, now: now)
+  }
+
+  /// Keeps the values that were local until a merge overwrote them. They were never sent, so nobody else lists them.
+  private func receiptsForLostLocal(_ zone: Int64, now: Int64) throws {
+    for lost in try conflicts.localValues(of: zone) {
+      try noteReceipt(lost.ref, [lost.column: lost.value], zone: zone, .cut, now: now)
+    }
+  }
+
+  /// Removes a slice of the change log, and then the remaining data. The control log stays. Returns false when all is
+  /// removed.
+  fileprivate func dropLog(_ row: inout ZoneRow, now: Int64) throws -> Bool {
+    if try log.removeSlice(of: row.id) { return true }
+    try names.removeNamed(in: row.id)
+    try receiptsForLostLocal(row.id, now: now)
+    try conflicts.removeAll(of: row.id)
+    try held.removeAll(of: row.id)
+    try work.removeAll(of: row.id)
+    try control.removeAcknowledgements(of: row.id)
+    try catalog.heads.remove(row.id)
+    try forgetKept(of: row.zone)
+    // A device that is let in again starts from nothing, and writes as a new instance.
+    (row.instance, row.clock, row.nextPosition) = (nil, HybridClock(), 1)
+    (row.flushPart, row.flushSynced, row.flushValues, row.runLast, row.runRows, row.ahead) = (0, 0, 0, 0, 0, 0)
+    try zoneRows.save(row)
+    try zoneRows.endLeaving(row.id)
+    catalog.forgetZones()
+    catalog.forgetNamed()
+    try forgetUnusedTables()
+    return false
+  }
+}

@@ -1,0 +1,129 @@
+import GRDB
+public import MeshCore
+
+// MARK: - Local writes that their zone did not take
+
+extension StoreZones {
+  /// Returns the number of receipts of each zone that has some.
+  public func receiptCounts() throws -> [ZoneID: Int] {
+    try read { try $0.receipts.counts() }
+  }
+
+  public func receipts(_ zone: ZoneID) throws -> [Receipt] {
+    try read { transaction in
+      guard let row = try transaction.zoneRows.read(zone) else { return [] }
+      return try transaction.receipts.list(row.id).reversed().map { receipt in
+        let named = try receipt.values.map { values in
+          Dictionary(
+            try values.map { (try transaction.catalog.column($0.key).name, $0.value) }, uniquingKeysWith: { $1 })
+        }
+        return Receipt(
+          zone: zone,
+          record: RecordName(table: try transaction.catalog.tableName(receipt.ref.table), key: receipt.ref.key),
+          values: named, reason: receipt.reason, noted: receipt.noted)
+      }
+    }
+  }
+
+  /// Writes the changes in a zone's receipts to the tables again, oldest first, as a program would do it now.
+  ///
+  /// Receipts that are written are deleted. A receipt stays if its table refuses the write or is missing, or if the
+  /// write would change another zone's record.
+  ///
+  /// - Returns: The number of written receipts, and the records that block others.
+  public func restoreReceipts(_ zone: ZoneID) throws -> (written: Int, inTheWay: Set<RecordName>) {
+    try write { transaction in
+      guard let row = try transaction.zoneRows.read(zone) else { return (0, []) }
+      var restored = 0
+      var inTheWay: Set<RecordName> = []
+      for receipt in try transaction.receipts.list(row.id) {
+        if let other = try transaction.occupant(of: receipt.ref, receipt.values, besides: row) {
+          inTheWay.insert(RecordName(table: try transaction.catalog.tableName(other.table), key: other.key))
+          continue
+        }
+        guard try transaction.writeAgain(receipt.ref, receipt.values) else { continue }
+        try transaction.receipts.remove(receipt.id)
+        restored += 1
+      }
+      return (restored, inTheWay)
+    }
+  }
+
+  /// Deletes a zone's receipts and their change sets. Returns the number of receipts.
+  public func discardReceipts(_ zone: ZoneID) throws -> Int {
+    try write { transaction in
+      guard let row = try transaction.zoneRows.read(zone) else { return 0 }
+      try transaction.log.removeReverted(in: row.id)
+      return try transaction.receipts.removeAll(of: row.id)
+    }
+  }
+}
+
+extension Transaction {
+  func noteReceipt(_ ref: RecordRef, _ values: [Int64: Value]?, zone: Int64, _ reason: Receipt.Reason, now: Int64)
+    throws
+  {
+    reached(.receiptKept)
+    try receipts.insert(ref, values, zone: zone, reason, now: now)
+  }
+
+  /// Returns the record that keeps a zone's write from reaching its own record, or nil if there is none. It is another
+  /// zone's record that shows the row, or the topmost record that the row belongs to. Such a record may be a copy that
+  /// was kept, and the write would change that copy.
+  fileprivate func occupant(of ref: RecordRef, _ values: [Int64: Value]?, besides zone: ZoneRow) throws -> RecordRef? {
+    let shown = try place(of: ref)
+    guard shown != zone.id else { return nil }
+    var found = shown == nil ? nil : ref
+    var room = 0
+    // If the record is held, it contains the reference, so the receipt doesn't have to.
+    let held = try ZoneRecords(self, zone: zone).load(ref)?.extra ?? [:]
+    var fields = try row(ref, &room) ?? held.merging(values ?? [:]) { $1 }
+    var (next, seen) = (ref, Set([ref]))
+    while let above = parent(of: next, fields), let place = try place(of: above), place != zone.id,
+      seen.insert(above).inserted
+    {
+      (found, next, fields) = (above, above, try row(above, &room) ?? [:])
+    }
+    return found
+  }
+
+  /// Returns the parent by the table's only foreign key.
+  private func parent(of ref: RecordRef, _ fields: [Int64: Value]) -> RecordRef? {
+    guard let table = catalog.table(ref.table), let reference = table.parent,
+      let parent = catalog.table(reference.parent),
+      let value = fields[table.columns[reference.column].id], value != .null
+    else { return nil }
+    return RecordRef(table: parent.id, key: parent.parentKey(value))
+  }
+
+  /// Writes a row with capture turned on. Returns false if the table refuses it.
+  ///
+  /// - Parameter values: The values by column, or nil to delete the row.
+  fileprivate func writeAgain(_ ref: RecordRef, _ values: [Int64: Value]?) throws -> Bool {
+    guard let table = catalog.table(ref.table) else { return false }
+    do {
+      try writeAgain(ref, values, table)
+      return true
+    } catch let error as DatabaseError where error.refusesRow && sql.isInTransaction {
+      return false
+    }
+  }
+
+  /// Writes a row with capture turned on. Throws SQLite's errors.
+  func writeAgain(_ ref: RecordRef, _ values: [Int64: Value]?, _ table: TableForm) throws {
+    guard let values else { return try sql.run(table.delete, [ref.key]) }
+    // For a BLOB that was too long to keep, only its name is known.
+    let chosen = table.columns.indices.filter {
+      values[table.columns[$0].id].map { $0.asset == nil } ?? false && $0 != table.keyColumn
+    }
+    let fields = chosen.map { values[table.columns[$0].id] ?? .null }
+    if try sql.exists(table.selectKey, [ref.key]) {
+      if !chosen.isEmpty { try sql.run(table.update(chosen), fields + [ref.key]) }
+    } else {
+      let key = table.keyColumn.flatMap { values[table.columns[$0].id] } ?? ref.key
+      let last = try pending.last()
+      try sql.run(table.upsert(chosen), [key] + fields)
+      try pending.markRestored(table.id, after: last)
+    }
+  }
+}

@@ -1,0 +1,123 @@
+public import MeshCore
+
+/// The zones: what they are to this device, who writes in them here, and what they did not take.
+public struct StoreZones: ZoneStore, StorePart {
+  let access: StoreAccess
+
+  public func instance(_ zone: ZoneID) throws -> InstanceID? {
+    try read { transaction in
+      try transaction.zoneRows.read(zone)?.instance
+    }
+  }
+
+  public func beginInstance(_ instance: InstanceID, zone: ZoneID) throws {
+    try write { transaction in
+      var row = try transaction.zoneRows.obtain(zone)
+      row.instance = instance
+      // A unit that the earlier instance left unfinished is never continued; its rows are still pending.
+      row.flushPart = 0
+      row.flushSynced = 0
+      row.flushValues = 0
+      row.runLast = 0
+      row.runRows = 0
+      try transaction.zoneRows.save(row)
+    }
+  }
+
+  public func digest(_ zone: ZoneID) throws -> ZoneDigest {
+    try read { transaction in
+      guard let row = try transaction.zoneRows.read(zone) else {
+        return ZoneDigest(records: 0, hash: RecordHash(low: 0, high: 0).bytes)
+      }
+      return ZoneDigest(
+        records: UInt64(row.live), hash: RecordHash(low: row.digestLow, high: row.digestHigh).bytes)
+    }
+  }
+
+  public func setStandings(_ standings: [ZoneStanding]) throws {
+    guard try read({ try $0.standings() }) != Set(standings) else { return }
+    try write { transaction in
+      let before = try transaction.catalog.zones()
+      try transaction.zoneRows.replace(standings)
+      transaction.catalog.forgetZones()
+      try transaction.forgetPolicies()
+      let after = try transaction.catalog.zones()
+      // A run that was sorted before several zones existed contains the rows of all zones.
+      if before.isRouted != after.isRouted { try transaction.run.endAll() }
+      for entry in after.entries.values.sorted(by: { $0.id < $1.id }) where entry.role == .owned {
+        let wasOpen = before.entries[entry.id]?.isOpen ?? false
+        if let root = entry.root, entry.isOpen != wasOpen { try transaction.look(at: root) }
+        if !entry.isOpen { try transaction.pending.lookAtHeld(in: entry.id) }
+      }
+      // Rows that had no place in a share that took no writes may have one now.
+      let isOpened = after.entries.values.contains {
+        $0.mayWrite && before.entries[$0.id].map { !$0.mayWrite } ?? false
+      }
+      if isOpened, let own = after.privateZone { try transaction.pending.lookAtHeld(in: own) }
+      try transaction.updatePermissions()
+    }
+  }
+
+  public func endedZones() throws -> Set<ZoneID> {
+    try read { Set(try $0.standings().filter { $0.role == .ended }.map(\.zone)) }
+  }
+
+  public func root(named record: RecordName) throws -> RecordName { try read { try $0.root(named: record) ?? record } }
+
+  public func obstacle(toSharing record: RecordName) throws -> ShareObstacle? {
+    try read { transaction in
+      guard let number = transaction.catalog.knownTable(record.table), let table = transaction.catalog.table(number)
+      else {
+        return .notSynchronized(table: record.table)
+      }
+      // This follows CloudKit's library: a private child of another table is not a root in the first place.
+      let keys = table.schema.foreignKeys.map { "\($0.columns.joined(separator: ", ")) → \($0.parent)" }
+      guard keys.isEmpty else { return .notRoot(table: record.table, foreignKeys: keys) }
+      guard !table.isPrivate else { return .isPrivate(table: record.table) }
+      guard let name = try transaction.root(named: record) else {
+        return .noRecord(RecordName(table: table.schema.name, key: table.form.canonical(record.key)))
+      }
+      let zones = try transaction.catalog.zones()
+      let shown = try transaction.occupant(RecordRef(table: number, key: name.key))
+      let place = zones.share(rootedAt: name, shownBy: shown) ?? shown
+      guard let place, let entry = zones.entries[place], entry.role != .privateZone, entry.isOpen else { return nil }
+      return .alreadyShared(name, in: entry.zone)
+    }
+  }
+}
+
+extension Transaction {
+  fileprivate func standings() throws -> Set<ZoneStanding> {
+    Set(try catalog.zones().entries.values.map(\.standing))
+  }
+
+  /// Returns the record's canonical name, or nil if there is no such row.
+  fileprivate func root(named record: RecordName) throws -> RecordName? {
+    guard let table = catalog.knownTable(record.table).flatMap(catalog.table),
+      let row = try sql.first(table.selectKey, [record.key], { $0.value(0) })
+    else { return nil }
+    return RecordName(table: table.schema.name, key: table.form.canonical(row))
+  }
+
+  /// Returns the zone whose record the row shows.
+  func occupant(_ ref: RecordRef, besides zone: Int64 = 0) throws -> Int64? {
+    try recordRows.zone(showing: ref, besides: zone)
+  }
+
+  /// Returns the zone whose record the row shows. If the table was not synchronized for a while, returns the zone whose
+  /// record it showed before.
+  func place(of ref: RecordRef) throws -> Int64? {
+    if let shown = try occupant(ref) { return shown }
+    return try recordRows.zones(of: ref, .untracked).min(by: catalog.zones().precedes)
+  }
+
+  /// Requests a check of the zone to which a record belongs now.
+  func look(at name: RecordName) throws {
+    guard let table = catalog.knownTable(name.table) else { return }
+    try look(at: RecordRef(table: table, key: name.key))
+  }
+
+  func look(at ref: RecordRef) throws {
+    try pending.note(ref, PendingSlice.Op.look)
+  }
+}

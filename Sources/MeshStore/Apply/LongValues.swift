@@ -33,7 +33,7 @@ final class LongValues {
     case .asset(let manifest):
       .asset(
         transaction.catalog.isWritable
-          ? try transaction.remember(manifest) : try manifest.asset(transaction.cryptography))
+          ? try transaction.contents.remember(manifest) : try manifest.asset(transaction.cryptography))
     }
   }
 

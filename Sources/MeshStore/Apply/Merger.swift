@@ -328,7 +328,7 @@ extension ZoneRecords {
     try transaction.conflicts.insert(
       ref, in: zone.id, column: loss.column, loss.loser.value, local(loss.loser.stamp), winner: loss.winner.map(local),
       wasLocal: loss.wasLocal, cause: owner, now: now)
-    if let asset = loss.loser.value.asset { try transaction.keepOverwritten(asset, ref, loss.column, isConflict: true) }
+    if let asset = loss.loser.value.asset { try transaction.kept.keep(asset, ref, loss.column, isConflict: true) }
   }
 }
 

@@ -78,7 +78,7 @@ extension Transaction {
     var row = try sql.first(table.select, [ref.key]) { table.row($0) }
     for (index, value) in (row ?? []).enumerated() {
       let cell = Cell(table: table, key: ref.key, index: index)
-      guard let asset = value.asset, let bytes = try bytes(of: asset, cell, limit: room) else { continue }
+      guard let asset = value.asset, let bytes = try contents.bytes(of: asset, cell, limit: room) else { continue }
       row?[index] = .blob(bytes)
       room -= bytes.count
     }

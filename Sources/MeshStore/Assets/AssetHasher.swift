@@ -40,7 +40,7 @@ final class AssetHasher {
       budget = left - size
     }
     let last = try transaction.pending.last()
-    guard let manifest = try transaction.manifest(of: cell, size: size, key: key) else { return nil }
+    guard let manifest = try transaction.contents.manifest(of: cell, size: size, key: key) else { return nil }
     let asset = try manifest.asset(transaction.cryptography)
     known[place] = Known(asset: asset, manifest: manifest, last: last)
     return (asset, manifest)

@@ -46,12 +46,12 @@ extension Materialiser {
         assets.untouched.insert(column)
         assets.shown[column] = old?.shown[column]
       } else if updates, case let cell = Cell(table: table, key: ref.key, index: index),
-        try transaction.isReady(asset, toPatch: cell, showing: old?.shown[column]?.asset)
+        try transaction.sources.isReady(asset, toPatch: cell, showing: old?.shown[column]?.asset)
       {
         assets.untouched.insert(column)
         assets.patched[column] = asset
         assets.shown[column] = value
-      } else if table.takes(asset.size, in: index), try transaction.isStaged(asset) {
+      } else if table.takes(asset.size, in: index), try transaction.contents.isStaged(asset) {
         assets.shown[column] = value
       } else {
         assets.missing[column] = asset
@@ -90,7 +90,7 @@ extension Materialiser {
     let replaced = before.shown.filter { column, value in
       value.asset != nil && assets.shown[column] != value && written[column] != nil
     }
-    try transaction.keepOverwritten(replaced, ref)
+    try transaction.kept.keep(replaced, ref)
   }
 
   /// Copies assets of a row that is rewritten or removed to the staging.
@@ -98,9 +98,9 @@ extension Materialiser {
     guard values.contains(where: { $0.value.asset != nil }), let row = try records.row(table, ref.key) else { return }
     for (column, value) in values {
       guard let asset = value.asset, let index = table.indexes[column], row[index].asset?.size == asset.size,
-        let manifest = try transaction.manifest(asset.id)
+        let manifest = try transaction.contents.manifest(asset.id)
       else { continue }
-      try transaction.keep(asset, manifest, from: Cell(table: table, key: ref.key, index: index))
+      try transaction.contents.keep(asset, manifest, from: Cell(table: table, key: ref.key, index: index))
     }
   }
 
@@ -113,14 +113,14 @@ extension Materialiser {
     for index in row.indices where row[index].isUnread {
       let (cell, column) = (Cell(table: table, key: ref.key, index: index), table.columns[index].id)
       if record.extra[column] != nil, shown[index] == record.shown[column] { continue }
-      if let asset = shown[index].asset, !asset.isUnread, let manifest = try transaction.manifest(asset.id) {
-        try transaction.keep(asset, manifest, from: cell)
+      if let asset = shown[index].asset, !asset.isUnread, let manifest = try transaction.contents.manifest(asset.id) {
+        try transaction.contents.keep(asset, manifest, from: cell)
         if try transaction.staged.isComplete(asset, manifest) { continue }
       }
-      guard let size = row[index].asset?.size, let manifest = try transaction.manifest(of: cell, size: size, key: key)
+      guard let size = row[index].asset?.size, let manifest = try transaction.contents.manifest(of: cell, size: size, key: key)
       else { continue }
-      let asset = try transaction.remember(manifest)
-      try transaction.keep(asset, manifest, from: cell)
+      let asset = try transaction.contents.remember(manifest)
+      try transaction.contents.keep(asset, manifest, from: cell)
       shown[index] = .asset(asset)
     }
     row = shown
@@ -149,7 +149,7 @@ extension Materialiser {
   func bind(_ value: Value, _ statement: Statement, at parameter: Int, _ table: TableForm, _ index: Int) throws {
     guard let asset = value.asset else { return statement.bind(value, at: parameter) }
     if isFilled(asset, table, index) { return statement.bindZeros(asset.size, at: parameter) }
-    guard let bytes = try transaction.bytes(of: asset, nil) else { throw Self.lostChunk }
+    guard let bytes = try transaction.contents.bytes(of: asset, nil) else { throw Self.lostChunk }
     statement.bind(bytes, at: parameter)
   }
 
@@ -164,7 +164,7 @@ extension Materialiser {
   func fill(_ key: Value, _ values: [Int64: Value], _ table: TableForm) throws {
     for (column, value) in values {
       guard let asset = value.asset, let index = table.indexes[column], isFilled(asset, table, index),
-        let manifest = try transaction.manifest(asset.id), let rowid = table.rowidName,
+        let manifest = try transaction.contents.manifest(asset.id), let rowid = table.rowidName,
         let place = try transaction.sql.integer(
           "SELECT \(rowid) FROM main.\(table.schema.name.quotedName) WHERE \(table.keyName.quotedName) = ?", [key])
       else { continue }

@@ -20,7 +20,7 @@ extension StoreAssets {
   /// The table may be one that only other devices have yet. Its assets are downloaded when this file has the table.
   public func setPolicy(_ policy: AssetPolicy, table name: String) throws {
     try write { transaction in
-      let isDescribed = try transaction.foreignDescriptions(trusts: { _ in false }).contains {
+      let isDescribed = try ForeignSchemas(transaction: transaction).list(trusts: { _ in false }).contains {
         $0.table.name.folded == name.folded
       }
       let known = transaction.catalog.knownTable(name)
@@ -59,14 +59,14 @@ extension StoreAssets {
     var rows = 0
     while true {
       let version = try read { try $0.dataVersion() }
-      let cells = try read { try $0.evictable(asset) }
+      let cells = try read { try Eviction(transaction: $0).evictable(asset) }
       // Bytes can be written without firing triggers, so the compared state must still be valid.
       let done = try write { transaction in
         guard try transaction.dataVersion() == version else {
           transaction.reached(.evictionInterrupted)
           throw EvictionError.written
         }
-        return try transaction.evict(cells, asset)
+        return try Eviction(transaction: transaction).evict(cells, asset)
       }
       rows += done
       guard done == StoreLimits.placedRows else { break }
@@ -100,35 +100,38 @@ public enum EvictionError: Error, Hashable, CustomStringConvertible {
   }
 }
 
-extension Transaction {
+/// Removes an asset from the rows that show it.
+private struct Eviction: Step {
+  let transaction: Transaction
+
   /// A cell of a record that shows the asset.
-  fileprivate struct ShownAsset {
+  struct ShownAsset {
     let zone: Int64
     let cell: Cell
     var ref: RecordRef { RecordRef(table: cell.table.id, key: cell.key) }
   }
 
   /// Returns as many cells as one transaction can take. Each is compared byte by byte.
-  fileprivate func evictable(_ id: AssetID) throws -> [ShownAsset] {
-    guard try !hasPending() else {
+  func evictable(_ id: AssetID) throws -> [ShownAsset] {
+    guard try !transaction.hasPending() else {
       reached(.evictionInterrupted)
       throw EvictionError.written
     }
-    guard let manifest = try manifest(id) else { return [] }
+    guard let manifest = try contents.manifest(id) else { return [] }
     let shown = try assets.shown(id, limit: StoreLimits.placedRows).compactMap { use in
-      cell(use).map { ShownAsset(zone: use.zone, cell: $0) }
+      contents.cell(use).map { ShownAsset(zone: use.zone, cell: $0) }
     }
-    for entry in shown where try !holds(manifest, entry.cell) {
+    for entry in shown where try !contents.holds(manifest, entry.cell) {
       throw EvictionError.changed(table: entry.cell.table.schema.name)
     }
     return shown
   }
 
-  fileprivate func evict(_ cells: [ShownAsset], _ asset: AssetID) throws -> Int {
-    try applying {
+  func evict(_ cells: [ShownAsset], _ asset: AssetID) throws -> Int {
+    try transaction.applying {
       for (zone, group) in Dictionary(grouping: cells, by: \.zone) {
         guard let row = try zoneRows.read(id: zone) else { continue }
-        let materialiser = try Materialiser(ZoneRecords(self, zone: row))
+        let materialiser = try Materialiser(ZoneRecords(transaction, zone: row))
         for entry in group { try materialiser.evict(entry.ref, entry.cell) }
       }
     }

@@ -1,96 +1,15 @@
 import MeshCore
 
-/// The bytes of BLOBs that others have overwritten or deleted, kept so that a person can restore them. They are in the
-/// staging, up to a budget, and a table names them. The oldest are deleted first.
-///
-/// These BLOBs are kept:
-/// - every BLOB that lost in a conflict;
-/// - every BLOB of at most 64 MiB that a merge removes from a row. A longer one would make programs wait for the lock.
-///   A BLOB that is changed in place is not kept, because all of it would be copied for a few bytes.
 extension StoreAssets {
   /// Sets the number of bytes of overwritten BLOBs to keep. A smaller number takes effect at once.
   public func keepOverwritten(upTo bytes: Int) throws {
     let isLess = bytes < staged.budget
     staged.budget = bytes
-    if isLess { try write { try $0.trimKept() } }
+    if isLess { try write { try $0.kept.trim() } }
   }
 
   /// Returns the bytes of overwritten BLOBs that are here.
   public func overwrittenBytes() throws -> Int {
     try read { try $0.assets.keptBytes() }
-  }
-}
-
-extension Transaction {
-  /// Keeps the bytes of a BLOB that a row loses, if they are in that row, in another one, or in the staging. Call it
-  /// before the row changes.
-  ///
-  /// - Parameter isConflict: True if the BLOB lost without having been seen. Then its copy survives a power cut. For
-  ///   others, a sync is not worth the time while programs wait for the lock, so a power cut may lose the newest.
-  func keepOverwritten(_ asset: Asset, _ ref: RecordRef, _ column: Int64, isConflict: Bool) throws {
-    let limit = isConflict ? staged.budget : min(staged.budget, StoreLimits.assetInMemory)
-    guard !asset.isUnread, asset.size <= limit, try !assets.isKept(asset.id), let manifest = try manifest(asset.id)
-    else {
-      return
-    }
-    var cells = try cells(showing: asset.id)
-    if let table = catalog.table(ref.table), table.isHere, let index = table.indexes[column] {
-      cells.insert(Cell(table: table, key: ref.key, index: index), at: 0)
-    }
-    // A BLOB that nobody has seen may be the only copy, so it is copied even if the disk is short of room.
-    guard isConflict || staged.hasRoom(asset.size), try copyOverwritten(asset, manifest, from: cells) else { return }
-    try staged.settle(asset.id)
-    if isConflict { try staged.sync(asset) }
-    try assets.keep(asset)
-    if try assets.wants(asset.id).isEmpty { staged.rest(asset.id) }
-    staged.keptSinceTrim += asset.size
-    // Counting all of them for each new one would take quadratic time.
-    if staged.keptSinceTrim > staged.budget / 8 { try trimKept() }
-  }
-
-  /// Does the same for all BLOBs that a row shows.
-  func keepOverwritten(_ shown: [Int64: Value], _ ref: RecordRef) throws {
-    for (column, value) in shown {
-      guard let asset = value.asset else { continue }
-      try keepOverwritten(asset, ref, column, isConflict: false)
-    }
-  }
-
-  /// Copies a BLOB to the staging without the write lock, before others replace it.
-  func prepareToKeep(_ asset: Asset, _ cell: Cell) throws {
-    guard asset.size <= min(StoreLimits.assetInMemory, staged.budget), staged.hasRoom(asset.size),
-      try !assets.isKept(asset.id), let manifest = try manifest(asset.id)
-    else { return }
-    _ = try copyOverwritten(asset, manifest, from: [cell])
-  }
-
-  /// - Returns: False if no cell has all of it.
-  private func copyOverwritten(_ asset: Asset, _ manifest: AssetManifest, from cells: [Cell]) throws -> Bool {
-    if try staged.isComplete(asset, manifest) { return true }
-    for cell in cells {
-      try keep(asset, manifest, from: cell, isSynced: false)
-      if try staged.isComplete(asset, manifest) { return true }
-    }
-    return false
-  }
-
-  /// Deletes the oldest BLOBs beyond the budget.
-  func trimKept() throws {
-    staged.keptSinceTrim = 0
-    let gone = try assets.trimKept(to: staged.budget)
-    if !gone.isEmpty { try sweepStaging(gone) }
-  }
-
-  /// Forgets kept BLOBs that were lost in a power cut before they were on the disk.
-  func forgetKept(besides there: Set<AssetID>) throws {
-    for asset in try assets.kept() where !there.contains(asset) { try assets.forgetKept(asset) }
-  }
-
-  /// Forgets the kept BLOBs of a zone that this device is no longer a member of. Their manifests have the zone's key.
-  func forgetKept(of zone: ZoneID) throws {
-    let key = AssetManifest.key(of: zone, cryptography)
-    let gone = try assets.kept().filter { try manifest($0)?.key == key }
-    for asset in gone { try assets.forgetKept(asset) }
-    try sweepStaging(gone)
   }
 }

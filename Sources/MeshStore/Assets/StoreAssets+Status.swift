@@ -61,8 +61,9 @@ extension StoreAssets {
   public func fetched() throws -> [FetchedAsset] {
     try read { transaction in
       var found: [AssetID: FetchedAsset] = [:]
-      for lack in try transaction.assetsLacking() where lack.isFetched {
-        let obstacle = transaction.obstacle(lack.asset.size, table: lack.table, column: lack.column)
+      let places = AssetPlaces(transaction: transaction)
+      for lack in try places.lacking() where lack.isFetched {
+        let obstacle = places.obstacle(lack.asset.size, table: lack.table, column: lack.column)
         if obstacle != nil, found[lack.asset.id] != nil { continue }
         found[lack.asset.id] = FetchedAsset(
           asset: lack.asset, here: min(lack.asset.size, transaction.staged.present(lack.asset.id) * Limits.chunk),
@@ -77,9 +78,10 @@ extension StoreAssets {
   /// - Parameter table: The table, or nil for all tables.
   public func awaited(table name: String? = nil, limit: Int) throws -> [AssetPlace] {
     try read { transaction in
-      guard let name else { return try transaction.assetPlaces(.awaited(table: nil), limit: limit) }
+      let places = AssetPlaces(transaction: transaction)
+      guard let name else { return try places.list(.awaited(table: nil), limit: limit) }
       guard let table = transaction.catalog.knownTable(name) else { throw Self.unknownTable(name) }
-      return try transaction.assetPlaces(.awaited(table: table), limit: limit)
+      return try places.list(.awaited(table: table), limit: limit)
     }
   }
 
@@ -92,7 +94,8 @@ extension StoreAssets {
     try read { transaction in
       guard let table = transaction.catalog.knownTable(name) else { throw Self.unknownTable(name) }
       let canonical = transaction.catalog.table(table)?.form.canonical(key) ?? key
-      let found = try transaction.assetPlaces(.record(RecordRef(table: table, key: canonical)), limit: .max)
+      let ref = RecordRef(table: table, key: canonical)
+      let found = try AssetPlaces(transaction: transaction).list(.record(ref), limit: .max)
       return found.filter { place in column.map { $0.folded == place.column.folded } ?? true }
     }
   }
@@ -130,29 +133,5 @@ extension StoreAssets {
     try write(isDurable: false) { transaction in
       for (asset, device) in sources { try transaction.assets.note(source: device, of: asset, now: now) }
     }
-  }
-}
-
-extension Transaction {
-  fileprivate func assetPlaces(_ places: AssetTable.Places, limit: Int) throws -> [AssetPlace] {
-    let hasPlace = try placesOfAssets()
-    return try assets.list(places, limit: limit).filter { $0.place.isShown || hasPlace($0.table, $0.column) }
-      .map(complete)
-  }
-
-  /// Returns the place with the names of its table and column, and the state of its download.
-  private func complete(_ found: AssetTable.Found) throws -> AssetPlace {
-    var place = found.place
-    place.table = try catalog.tableName(found.table)
-    place.column = try catalog.column(found.column).name
-    if place.held == nil || place.held == .assetIncomplete {
-      place.obstacle = obstacle(place.asset.size, table: found.table, column: found.column)
-    }
-    if place.isShown {
-      place.here = place.asset.size
-    } else if let manifest = try manifest(place.asset.id) {
-      place.here = min(place.asset.size, try staged.here(place.asset, manifest).present * Limits.chunk)
-    }
-    return place
   }
 }

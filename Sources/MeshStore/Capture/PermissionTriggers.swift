@@ -113,7 +113,7 @@ extension Transaction {
 
   /// Creates the triggers that the zones require, and drops the others.
   ///
-  /// If an app has changed the schema since the last look, `noteSchema` does this after it has looked. This function
+  /// If an app has changed the schema since the last look, `SchemaChange.note` does this after it has looked. This function
   /// notes the schema as seen, so the change would never be looked at.
   func updatePermissions() throws {
     guard try !Capture.needsUpdate(db) else { return }

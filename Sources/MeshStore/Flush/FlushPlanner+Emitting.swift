@@ -104,7 +104,7 @@ extension FlushPlanner {
     for index in indexes {
       guard let asset = row[index].asset else { continue }
       if !asset.isUnread {
-        manifests[index] = try transaction.manifest(asset.id)
+        manifests[index] = try transaction.contents.manifest(asset.id)
       } else if let found = try content(entry, index, asset.size) {
         named[index] = .asset(found.asset)
         manifests[index] = found.manifest

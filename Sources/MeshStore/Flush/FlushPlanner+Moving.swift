@@ -160,7 +160,7 @@ extension FlushPlanner {
   /// Returns the manifest of an asset that was met before or is in the plan.
   private func manifest(_ value: Value) throws -> AssetManifest? {
     guard let asset = value.asset, !asset.isUnread else { return nil }
-    if let known = try transaction.manifest(asset.id) { return known }
+    if let known = try transaction.contents.manifest(asset.id) { return known }
     return try plan.manifests.first { try $0.asset(transaction.cryptography) == asset }
   }
 }

@@ -81,7 +81,7 @@ extension FlushPlanner {
   /// Returns whether a column of the row has a merged value.
   func isSame(_ entry: PendingSlice.Entry, _ index: Int, _ value: Value, _ merged: Value?) throws -> Bool {
     guard value.isUnread, let asset = merged?.asset, asset.size == value.asset?.size else { return value == merged }
-    guard let manifest = try transaction.manifest(asset.id) else { return false }
+    guard let manifest = try transaction.contents.manifest(asset.id) else { return false }
     return try content(entry, index, asset.size, key: manifest.key)?.asset == asset
   }
 

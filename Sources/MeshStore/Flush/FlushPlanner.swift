@@ -166,7 +166,7 @@ struct FlushPlanner {
   private func awaited(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]) throws -> [Int: Asset] {
     guard old.isShown, old.extra.contains(where: { $0.value.asset != nil }) else { return [:] }
     let named = try records.named(row, old, entry.table) { index, asset in
-      guard let manifest = try transaction.manifest(asset.id) else { return false }
+      guard let manifest = try transaction.contents.manifest(asset.id) else { return false }
       return try content(entry, index, asset.size, key: manifest.key)?.asset == asset
     }
     var awaited: [Int: Asset] = [:]
@@ -238,7 +238,7 @@ struct FlushPlanner {
     return try records.differences(entry.ref, old, entry.table, row: row) { index, asset in
       // Triggers saw no change of the BLOB, so it isn't read.
       if isNoted, entry.columns[entry.table.columns[index].id] == nil { return true }
-      guard let manifest = try transaction.manifest(asset.id) else { return false }
+      guard let manifest = try transaction.contents.manifest(asset.id) else { return false }
       return try content(entry, index, asset.size, key: manifest.key)?.asset == asset
     }
   }

@@ -104,7 +104,7 @@ private struct Rewriter {
     switch value {
     case .text(let text): (bytes, isText) = (text, true)
     case .blob(let blob): (bytes, isText) = (blob, false)
-    case .asset(let asset): return try transaction.manifest(asset.id).map(FieldValue.asset) ?? .value(.null)
+    case .asset(let asset): return try transaction.contents.manifest(asset.id).map(FieldValue.asset) ?? .value(.null)
     case .null, .integer, .real: return .value(value)
     }
     guard bytes.count > threshold else { return .value(value) }

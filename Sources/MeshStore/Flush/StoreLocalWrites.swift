@@ -232,7 +232,7 @@ private struct Flusher {
     // All records are written first, because the tables' contents depend on the whole slice.
     let hasNotes = try transaction.held.hasShown()
     if hasNotes { for ref in plan.gone { try materialiser.stopWaiting(ref) } }
-    for manifest in plan.manifests { _ = try transaction.remember(manifest) }
+    for manifest in plan.manifests { _ = try transaction.contents.remember(manifest) }
     for lost in plan.losses { try records.noteConflict(lost.ref, lost.loss, now: now) }
     for change in plan.changes {
       let old = change.old
@@ -317,7 +317,7 @@ private struct Flusher {
     var record = vacated.old
     record.shown = [:]
     try materialiser.records.save(vacated.ref, record, replacing: vacated.old)
-    try materialiser.transaction.keepOverwritten(vacated.old.shown, vacated.ref)
+    try materialiser.transaction.kept.keep(vacated.old.shown, vacated.ref)
     try materialiser.vacate(vacated.ref, vacated.table)
     try materialiser.leave(vacated.ref, vacated.table)
   }

@@ -199,8 +199,8 @@ extension TableSlice {
       guard let (records, record) = try live(ref) else { return [Note(key: key, op: PendingSlice.Op.insert)] }
       guard let row = try records.row(table, key) else { return [] }
       let changed = try records.differences(ref, record, table, row: row, merged: merged) { index, asset in
-        try transaction.manifest(asset.id).map {
-          try transaction.holds($0, Cell(table: table, key: key, index: index))
+        try transaction.contents.manifest(asset.id).map {
+          try transaction.contents.holds($0, Cell(table: table, key: key, index: index))
         } ?? false
       }
       // A migration fills new columns on every machine by itself. These values are older than every edit, and merged
@@ -236,10 +236,10 @@ extension TableSlice {
       return try record.extra.contains { column, value in
         guard value.asset != nil, table.indexes[column] == nil, let shown = record.shown[column] else { return false }
         guard let asset = shown.asset else { return row[index] == shown }
-        guard let manifest = try transaction.manifest(asset.id), row[index].asset?.size == asset.size else {
+        guard let manifest = try transaction.contents.manifest(asset.id), row[index].asset?.size == asset.size else {
           return false
         }
-        return try transaction.holds(manifest, Cell(table: table, key: key, index: index))
+        return try transaction.contents.holds(manifest, Cell(table: table, key: key, index: index))
       }
     }
 
@@ -257,8 +257,8 @@ extension TableSlice {
       if isAwaited, row[index] == .null { return false }
       let shown = record.shown[origin] ?? (record.extra[origin] ?? .null)
       guard let asset = shown.asset else { return row[index] != shown }
-      guard let manifest = try transaction.manifest(asset.id), row[index].asset?.size == asset.size else { return true }
-      return try !transaction.holds(manifest, Cell(table: table, key: key, index: index))
+      guard let manifest = try transaction.contents.manifest(asset.id), row[index].asset?.size == asset.size else { return true }
+      return try !transaction.contents.holds(manifest, Cell(table: table, key: key, index: index))
     }
 
     /// Returns notes for records without a row, which take on the new names as well.

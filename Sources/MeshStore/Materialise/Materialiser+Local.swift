@@ -76,11 +76,11 @@ extension Materialiser {
     guard let device = transaction.device, lost[ref, default: []].insert(column).inserted else { return }
     var value = value
     if value.isUnread, let size = value.asset?.size, let index = table.indexes[column],
-      let manifest = try transaction.manifest(
+      let manifest = try transaction.contents.manifest(
         of: Cell(table: table, key: ref.key, index: index), size: size,
         key: AssetManifest.key(of: records.zone.zone, transaction.cryptography))
     {
-      value = .asset(try transaction.remember(manifest))
+      value = .asset(try transaction.contents.remember(manifest))
     }
     let author = Author(device: device, instance: records.zone.instance ?? InstanceID(0))
     try records.noteConflict(

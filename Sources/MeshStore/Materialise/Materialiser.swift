@@ -112,7 +112,7 @@ final class Materialiser {
     let writes = stays && state.isAlive ? changed.map { $0.union(old?.extra.keys ?? [:].keys) } : nil
     let local = try takeLocal(ref, table, old, in: writes, to: state)
     guard state.isAlive else {
-      if let old, old.isShown { try transaction.keepOverwritten(old.shown, ref) }
+      if let old, old.isShown { try transaction.kept.keep(old.shown, ref) }
       try records.save(ref, record, replacing: old)
       if try old?.isShown ?? !isOthers(ref) { try vacate(ref, table) }
       return try leave(ref, table)

@@ -44,8 +44,9 @@ public struct StoreConflicts: StorePart {
   public func list(_ filter: ConflictFilter) throws -> ConflictPage {
     try read { transaction in
       var page = ConflictPage(conflicts: [], total: 0, hasMore: false)
-      for entry in try transaction.rows(filter) {
-        guard let conflict = try transaction.current(entry) else { continue }
+      let current = CurrentConflicts(transaction: transaction)
+      for entry in try current.rows(filter) {
+        guard let conflict = try current.current(entry) else { continue }
         page.total += 1
         if let after = filter.after, conflict.id >= after { continue }
         if page.conflicts.count < filter.limit { page.conflicts.append(conflict) } else { page.hasMore = true }
@@ -68,10 +69,13 @@ public struct StoreConflicts: StorePart {
   public func devices() throws -> [DeviceID] { try read { try $0.conflicts.devices() } }
 }
 
-extension Transaction {
-  fileprivate typealias Entry = (lost: Conflict, ref: RecordRef, column: Int64)
+/// Compares lost values with those of today.
+private struct CurrentConflicts: Step {
+  let transaction: Transaction
 
-  fileprivate func rows(_ filter: ConflictFilter) throws -> [Entry] {
+  typealias Entry = (lost: Conflict, ref: RecordRef, column: Int64)
+
+  func rows(_ filter: ConflictFilter) throws -> [Entry] {
     let table = try filter.table.map { name in
       guard let table = catalog.knownTable(name) else { throw StoreError.unknownTable(name) }
       return table
@@ -80,13 +84,13 @@ extension Transaction {
   }
 
   /// Returns the conflict with the record's current values, or nil if no value is lost any more.
-  fileprivate func current(_ entry: Entry) throws -> Conflict? {
+  func current(_ entry: Entry) throws -> Conflict? {
     var conflict = entry.lost
     var (isAlive, zone) = (try isAlive(entry.ref, conflict.zone), conflict.zone)
     // The record is gone now, as the delete that lost would have left it.
     if entry.column == ZoneRecords.wholeRecord { return isAlive ? conflict : nil }
     // A record that has moved to another zone is there with the value that was kept.
-    if !isAlive, let place = try Restorer(transaction: self).placeToRestore(entry.ref),
+    if !isAlive, let place = try Restorer(transaction: transaction).placeToRestore(entry.ref),
       try place.load(entry.ref)?.isAlive == true
     {
       (isAlive, zone) = (true, place.zone.zone)
@@ -101,11 +105,11 @@ extension Transaction {
     }
     // The lost part continues in the zone to which the record has moved.
     if try hasContinued(entry) { return nil }
-    conflict.hasBytes = try conflict.loserValue.asset.map { try assets.isKept($0.id) || !cells(showing: $0.id).isEmpty }
+    conflict.hasBytes = try conflict.loserValue.asset.map { try assets.isKept($0.id) || !contents.cells(showing: $0.id).isEmpty }
     conflict.winnerValue = try value(entry.ref, entry.column, zone)
     if isAlive, let row = try zoneRows.read(zone) {
       conflict.winner = max(
-        conflict.winner, try ZoneRecords(self, zone: row).stamp(entry.ref, entry.column) ?? conflict.winner)
+        conflict.winner, try ZoneRecords(transaction, zone: row).stamp(entry.ref, entry.column) ?? conflict.winner)
     }
     // The lost value is the current one again: its device wrote it again, or somebody wrote the same value.
     return conflict.winnerValue == conflict.loserValue && isAlive ? nil : conflict
@@ -113,10 +117,32 @@ extension Transaction {
 
   /// Returns whether the lost value is a part that another device has continued in the record's new zone.
   private func hasContinued(_ entry: Entry) throws -> Bool {
-    guard try catalog.part(entry.column) != nil, let place = try Restorer(transaction: self).placeToRestore(entry.ref),
+    guard try catalog.part(entry.column) != nil, let place = try Restorer(transaction: transaction).placeToRestore(entry.ref),
       let record = try place.load(entry.ref), record.isAlive,
       let cell = try place.state(entry.ref, record).cells[entry.column], cell.stamp >= entry.lost.loser
     else { return false }
-    return try lateParts(entry.ref, in: place).contains { $0.conflict == entry.lost.id }
+    return try transaction.lateParts(entry.ref, in: place).contains { $0.conflict == entry.lost.id }
+  }
+
+  /// Returns the conflict with the names of its table and column, and without the winner's value.
+  private func conflict(_ entry: ConflictTable.Entry) throws -> Conflict {
+    let loser = try transaction.stamp(entry.loser)
+    return Conflict(
+      id: entry.id, zone: entry.zone, table: try catalog.tableName(entry.ref.table), key: entry.ref.key,
+      column: entry.column == ZoneRecords.wholeRecord ? nil : try catalog.displayedName(entry.column),
+      loserValue: entry.value, loser: loser, winnerValue: .null, isWinnerDelete: false,
+      winner: try entry.winner.map(transaction.stamp) ?? loser, hasBytes: nil, wasLocal: entry.wasLocal, found: entry.noted)
+  }
+
+  private func isAlive(_ ref: RecordRef, _ zone: ZoneID) throws -> Bool {
+    guard let row = try zoneRows.read(zone) else { return false }
+    return try ZoneRecords(transaction, zone: row).load(ref)?.isAlive ?? false
+  }
+
+  /// Returns a column's merged value.
+  private func value(_ ref: RecordRef, _ column: Int64, _ zone: ZoneID) throws -> Value {
+    guard let row = try zoneRows.read(zone) else { return .null }
+    let records = ZoneRecords(transaction, zone: row)
+    return try records.load(ref).map { try records.values(ref, $0)[column] ?? .null } ?? .null
   }
 }

@@ -20,7 +20,7 @@ public struct StoreFigures: StorePart {
 
   public func status() throws -> Status {
     try read { transaction in
-      let counts = try transaction.heldCounts()
+      let counts = try HeldRecords(transaction: transaction).counts()
       var malformed: [Author: String] = [:]
       for (author, reason) in try transaction.catalog.heads.malformed() {
         malformed[try transaction.catalog.author(author)] = reason

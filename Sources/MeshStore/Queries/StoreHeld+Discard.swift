@@ -54,10 +54,11 @@ extension StoreHeld {
   {
     try write { transaction in
       guard let table = transaction.catalog.knownTable(name) else { throw StoreError.unknownTable(name) }
-      let found = try keys.map { try transaction.held(table, $0, zone) }
+      let discarding = Discarding(transaction: transaction)
+      let found = try keys.map { try discarding.held(table, $0, zone) }
       return try found.map { place, reason in
-        try transaction.requireDiscardable(place.ref, place.zone, reason)
-        try transaction.noteDiscard(place.ref, place.zone, reason, now)
+        try discarding.require(place.ref, place.zone, reason)
+        try discarding.note(place.ref, place.zone, reason, now)
         return DiscardedRecord(
           zone: place.zone.zone, table: try transaction.catalog.tableName(table), key: place.ref.key)
       }
@@ -65,10 +66,13 @@ extension StoreHeld {
   }
 }
 
-extension Transaction {
-  fileprivate typealias Place = (ref: RecordRef, zone: ZoneRow)
+/// Marks held records as deleted.
+private struct Discarding: Step {
+  let transaction: Transaction
 
-  fileprivate func held(_ table: Int64, _ keys: [Value], _ zone: ZoneID?) throws -> (place: Place, reason: HeldReason) {
+  typealias Place = (ref: RecordRef, zone: ZoneRow)
+
+  func held(_ table: Int64, _ keys: [Value], _ zone: ZoneID?) throws -> (place: Place, reason: HeldReason) {
     let name = try catalog.tableName(table)
     var (isKnown, isRefused) = (false, false)
     for key in keys {
@@ -77,7 +81,7 @@ extension Transaction {
       isKnown = isKnown || !zones.isEmpty
       let found = try (tableList.isUntracked(table) ? [] : zones).compactMap { id -> (Place, HeldReason)? in
         guard let row = try zoneRows.read(id: id), zone == nil || zone == row.zone,
-          let record = try ZoneRecords(self, zone: row).load(ref), record.isAlive
+          let record = try ZoneRecords(transaction, zone: row).load(ref), record.isAlive
         else { return nil }
         isRefused = isRefused || record.isRefused
         return record.held.map { ((ref, row), $0) }
@@ -89,7 +93,7 @@ extension Transaction {
     throw isRefused ? DiscardError.shown(table: name) : DiscardError.notHeld(table: name)
   }
 
-  fileprivate func requireDiscardable(_ ref: RecordRef, _ zone: ZoneRow, _ reason: HeldReason) throws {
+  func require(_ ref: RecordRef, _ zone: ZoneRow, _ reason: HeldReason) throws {
     let zones = try catalog.zones()
     guard zones.mayWrite(zone.id) else { throw DiscardError.notPermitted }
     let name = try catalog.tableName(ref.table).folded
@@ -102,7 +106,7 @@ extension Transaction {
 
   /// Notes the delete as a trigger would. If another zone's record has the row, only this zone loses its record, as
   /// when a record has moved.
-  fileprivate func noteDiscard(_ ref: RecordRef, _ zone: ZoneRow, _ reason: HeldReason, _ now: Int64) throws {
+  func note(_ ref: RecordRef, _ zone: ZoneRow, _ reason: HeldReason, _ now: Int64) throws {
     let op = reason == .slotTaken ? PendingSlice.Op.depart : PendingSlice.Op.delete
     try pending.note(ref, op, wall: now, zone: zone.id)
   }

@@ -60,7 +60,7 @@ public struct StoreHeld: StorePart {
         guard let row = try zones[zone]?.zone ?? transaction.zoneRows.read(id: zone) else { return nil }
         let records = zones[zone] ?? ZoneRecords(transaction, zone: row)
         zones[zone] = records
-        return try transaction.heldRecord(ref, try records.load(ref), records.zone)
+        return try HeldRecords(transaction: transaction).record(ref, try records.load(ref), records.zone)
       }
     }
   }
@@ -69,13 +69,16 @@ public struct StoreHeld: StorePart {
   public func retry() throws { try write { try $0.work.requestShow() } }
 }
 
-extension Transaction {
+/// Tells why records are held.
+struct HeldRecords: Step {
+  let transaction: Transaction
+
   /// Returns the number of held records by reason.
   ///
   /// For a record that lacks a parent, the function looks up whether the parent was deleted, was never here, or is in
   /// another zone. The parent may have come and gone while its child waited. If there are too many such records for
   /// anybody to read, the reason from the time when they were withdrawn counts.
-  func heldCounts() throws -> [HeldReason: Int] {
+  func counts() throws -> [HeldReason: Int] {
     let reasons: [HeldReason] = [.missingParent, .parentDeleted, .parentElsewhere]
     let found = try recordRows.heldCounts()
     var counts = found
@@ -86,7 +89,7 @@ extension Transaction {
     for reason in reasons { counts[reason] = nil }
     for (zone, ref) in try recordRows.held(for: reasons) {
       guard let row = try zoneRows.read(id: zone) else { continue }
-      let held = try heldRecord(ref, ZoneRecords(self, zone: row).load(ref), row)
+      let held = try record(ref, ZoneRecords(transaction, zone: row).load(ref), row)
       if let reason = held?.reason { counts[reason, default: 0] += 1 }
     }
     return counts
@@ -96,7 +99,7 @@ extension Transaction {
   private static let orphansLookedAt = 1_000
 
   /// Returns the held record, or nil if nothing holds the record and its row is sent.
-  func heldRecord(_ ref: RecordRef, _ record: StoredRecord?, _ zone: ZoneRow) throws -> HeldRecord? {
+  func record(_ ref: RecordRef, _ record: StoredRecord?, _ zone: ZoneRow) throws -> HeldRecord? {
     if try tableList.isUntracked(ref.table) { return nil }
     let noted = try held.note(of: ref, in: zone.id)
     guard var reason = record?.held ?? noted?.reason,
@@ -162,19 +165,19 @@ extension Transaction {
     }
     let waited = try self.held.awaited(by: ref, in: zone.id)
     if missing.isEmpty { missing = waited }
-    let elsewhere = try Set(waited + missing).filter { try isElsewhere($0, besides: zone) }
+    let elsewhere = try Set(waited + missing).filter { try transaction.isElsewhere($0, besides: zone) }
     if !elsewhere.isEmpty { missing = elsewhere.sorted { ($0.table, $0.key) < ($1.table, $1.key) } }
     held.waitsFor = try missing.map { try awaited($0, besides: zone) }
     guard elsewhere.isEmpty else {
       held.reason = .parentElsewhere
       return
     }
-    let first = try missing.first.flatMap { try ZoneRecords(self, zone: zone).load($0) }
+    let first = try missing.first.flatMap { try ZoneRecords(transaction, zone: zone).load($0) }
     held.reason = first?.isAlive == false ? .parentDeleted : .missingParent
   }
 
   func awaited(_ ref: RecordRef, besides zone: ZoneRow) throws -> HeldRecord.Awaited {
-    let other = try occupant(ref, besides: zone.id).flatMap { try zoneRows.read(id: $0) }
+    let other = try transaction.occupant(ref, besides: zone.id).flatMap { try zoneRows.read(id: $0) }
     return HeldRecord.Awaited(table: try catalog.tableName(ref.table), key: ref.key, zone: other?.zone)
   }
 }

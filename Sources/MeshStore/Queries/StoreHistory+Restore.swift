@@ -266,7 +266,7 @@ struct Restorer: Step {
     let (values, gone) = try withBytes(wanted, plan.ref, table)
     if let column = gone.first, values?.isEmpty == true, isAlive { throw RestoreError.assetGone(column: column) }
     do {
-      try transaction.writeAgain(plan.ref, values, table)
+      try ReceiptWriter(transaction: transaction).writeAgain(plan.ref, values, table)
     } catch let error as DatabaseError where error.refusesRow && sql.isInTransaction {
       throw RestoreError.refused(error.reason, values: try named(values ?? [:]))
     }
@@ -289,8 +289,8 @@ struct Restorer: Step {
       guard let asset = value.asset else { continue }
       let own = table.indexes[column].map { Cell(table: table, key: ref.key, index: $0) }
       var content: [UInt8]?
-      for cell in try transaction.cells(showing: asset.id) + [own] where content == nil {
-        content = try transaction.bytes(of: asset, cell, limit: .max)
+      for cell in try transaction.contents.cells(showing: asset.id) + [own] where content == nil {
+        content = try transaction.contents.bytes(of: asset, cell, limit: .max)
       }
       found?[column] = content.map(Value.blob)
       if content == nil { gone.append(try catalog.column(column).name) }

@@ -112,7 +112,7 @@ private struct Explainer {
     }
     let explanation = RecordExplanation(
       zone: records.zone.zone, table: try transaction.catalog.tableName(ref.table), key: ref.key,
-      generation: state.generation, isAlive: state.isAlive, held: try transaction.heldRecord(ref, record, records.zone),
+      generation: state.generation, isAlive: state.isAlive, held: try HeldRecords(transaction: transaction).record(ref, record, records.zone),
       life: state.life,
       lifeSigner: state.life.flatMap { signers[Signed(column: ZoneRecords.wholeRecord, stamp: $0)] },
       columns: columns.sorted { ($0.name, $1.stamp) < ($1.name, $0.stamp) })
@@ -140,7 +140,7 @@ private struct Explainer {
       else { continue }
       let awaited = RecordRef(table: parent.id, key: parent.parentKey(value))
       found[column] = RecordExplanation.Withheld(
-        shown: row[reference.column], parent: try transaction.awaited(awaited, besides: records.zone),
+        shown: row[reference.column], parent: try HeldRecords(transaction: transaction).awaited(awaited, besides: records.zone),
         isParentDeleted: try records.load(awaited)?.isAlive == false)
     }
     return found
@@ -148,7 +148,7 @@ private struct Explainer {
 
   /// Returns an explanation of a row that is too long to be sent. It has no record yet.
   private func unsent() throws -> (RecordExplanation, given: Set<Stamp>)? {
-    guard let held = try transaction.heldRecord(ref, nil, records.zone) else { return nil }
+    guard let held = try HeldRecords(transaction: transaction).record(ref, nil, records.zone) else { return nil }
     let explanation = RecordExplanation(
       zone: held.zone, table: held.table, key: held.key, generation: 0, isAlive: true, held: held, columns: [])
     return (explanation, [])

@@ -26,13 +26,17 @@ extension StoreFigures {
   /// table is large.
   public func workInProgress() throws -> [WorkInProgress] {
     try read { transaction in
-      try transaction.slicing() + transaction.recalling() + transaction.showing()
+      let work = CurrentWork(transaction: transaction)
+      return try work.slicing() + work.recalling() + work.showing()
     }
   }
 }
 
-extension Transaction {
-  fileprivate func slicing() throws -> [WorkInProgress] {
+/// Finds the work in progress.
+private struct CurrentWork: Step {
+  let transaction: Transaction
+
+  func slicing() throws -> [WorkInProgress] {
     try work.imports().compactMap { id, task, done in
       guard let table = catalog.table(id) else { return nil }
       let rows = Int(try sql.integer("SELECT count(*) FROM main.\(table.schema.name.quotedName)") ?? 0)
@@ -42,7 +46,7 @@ extension Transaction {
     }
   }
 
-  fileprivate func recalling() throws -> [WorkInProgress] {
+  func recalling() throws -> [WorkInProgress] {
     try work.recalls().map {
       WorkInProgress(task: .recall, table: try catalog.tableName($0.table), done: $0.done, total: $0.total)
     }
@@ -50,7 +54,7 @@ extension Transaction {
 
   /// Returns the progress of showing records. It counts the remaining records, because those that are wholly in their
   /// tables drop out.
-  fileprivate func showing() throws -> [WorkInProgress] {
+  func showing() throws -> [WorkInProgress] {
     let (done, left) = try work.shows()
     return done + left == 0 ? [] : [WorkInProgress(task: .show, table: nil, done: done, total: done + left)]
   }

@@ -88,15 +88,15 @@ extension StoreSchema {
   /// - Throws: `StoreError` (`schemaRefused`) with every reason. Nothing is set then.
   public func setPolicies(_ policies: [String: [String: ColumnPolicy]], now: Int64) throws {
     try write { transaction in
-      try transaction.check(policies)
+      try PolicyChanges(transaction: transaction).check(policies)
       var isChanged = false
       for (name, columns) in policies {
         for (column, policy) in columns {
           let setting = ColumnPolicySetting(column: column, policy: policy, time: now)
-          isChanged = try transaction.savePolicy(setting, of: name, by: nil, isNew: true) || isChanged
+          isChanged = try PolicyChanges(transaction: transaction).save(setting, of: name, by: nil, isNew: true) || isChanged
         }
       }
-      if isChanged { try transaction.policiesChanged() }
+      if isChanged { try PolicyChanges(transaction: transaction).apply() }
     }
   }
 }
@@ -119,9 +119,9 @@ extension StoreSchema {
   public func saveOwnerPolicies(_ policies: [NamedPolicies], of owner: AccountID) throws {
     try write { transaction in
       let hasNew = try policies.reduce(false) { hasNew, table in
-        try table.policies.reduce(hasNew) { try transaction.savePolicy($1, of: table.table, by: owner) || $0 }
+        try table.policies.reduce(hasNew) { try PolicyChanges(transaction: transaction).save($1, of: table.table, by: owner) || $0 }
       }
-      if hasNew { try transaction.policiesChanged() }
+      if hasNew { try PolicyChanges(transaction: transaction).apply() }
     }
   }
 
@@ -129,13 +129,16 @@ extension StoreSchema {
   ///
   /// - Throws: `StoreError` (`schemaRefused`) with every reason.
   public func checkPolicies(_ policies: [String: [String: ColumnPolicy]]) throws {
-    try read { try $0.check(policies) }
+    try read { try PolicyChanges(transaction: $0).check(policies) }
   }
 
 }
 
-extension Transaction {
-  fileprivate func check(_ policies: [String: [String: ColumnPolicy]]) throws {
+/// Changes of the policies of columns.
+struct PolicyChanges: Step {
+  let transaction: Transaction
+
+  func check(_ policies: [String: [String: ColumnPolicy]]) throws {
     let reasons = try Store.policyViolations(db, policies)
     guard reasons.isEmpty else { throw StoreError(.schemaRefused, reasons: reasons) }
   }
@@ -146,7 +149,7 @@ extension Transaction {
   ///   - account: The owner of shares that set it, or nil if this account did.
   ///   - isNew: True if a person set it now. It is then later than every known one.
   /// - Returns: Whether the account's policy has changed.
-  func savePolicy(
+  func save(
     _ setting: ColumnPolicySetting, of table: String, by account: AccountID?, isNew: Bool = false
   ) throws -> Bool {
     var hasChanged = try policies.save(setting, of: table, by: account, isNew: isNew)
@@ -164,12 +167,12 @@ extension Transaction {
   }
 
   /// Forgets the policies of accounts in whose shares this account takes no part any more.
-  func forgetPolicies() throws {
-    if try policies.removeOfStrangers() { try policiesChanged() }
+  func forgetStrangers() throws {
+    if try policies.removeOfStrangers() { try apply() }
   }
 
   /// Brings the triggers up to date after policies have changed.
-  func policiesChanged() throws {
+  func apply() throws {
     // If an app has changed the schema as well, the next look at it does this.
     if try !Capture.needsUpdate(db) { _ = try Capture.update(db, force: true) }
     catalog.forget()

@@ -18,20 +18,20 @@ struct ReaddedColumns {
   }
 }
 
-extension Transaction {
+extension ReaddedColumns {
   /// Compares the rows of each table with the hashes of their records. If a column was added again in the last place,
   /// even the table's text is the same. A column of which a row has the merged value was not dropped, so a few rows
   /// decide about most tables.
   ///
   /// This may read whole tables, so it belongs into an access that only reads.
-  func readdedColumns() throws -> ReaddedColumns {
-    var found = ReaddedColumns(schemaVersion: catalog.schemaVersion)
+  static func find(_ transaction: Transaction) throws -> ReaddedColumns {
+    var found = ReaddedColumns(schemaVersion: transaction.catalog.schemaVersion)
     // Each schema statement adds one to the version, and these columns take two.
-    let seen = try state.capture()?.schemaVersion ?? 0
-    if seen > 0, catalog.schemaVersion == seen || catalog.schemaVersion == seen &+ 1 { return found }
-    for id in try tableList.inPlace() {
-      guard let table = try TrackedTable.read(db, id: id), let form = try catalog.knownForm(table) else { continue }
-      var search = try ReaddedColumnSearch(transaction: self, table: form)
+    let seen = try transaction.state.capture()?.schemaVersion ?? 0
+    if seen > 0, transaction.catalog.schemaVersion == seen || transaction.catalog.schemaVersion == seen &+ 1 { return found }
+    for id in try transaction.tableList.inPlace() {
+      guard let table = try TrackedTable.read(transaction.db, id: id), let form = try transaction.catalog.knownForm(table) else { continue }
+      var search = try ReaddedColumnSearch(transaction: transaction, table: form)
       try search.run()
       if !search.found.isEmpty { found.tables[id] = .init(names: search.found, areUnsure: search.isUnsure) }
     }

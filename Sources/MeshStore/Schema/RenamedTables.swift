@@ -35,7 +35,7 @@ struct TableRenaming: Step {
 
   /// Returns the names of the tables that each trusted device has.
   func tablesOfOthers(_ trusts: (DeviceID) -> Bool) throws -> [Set<FoldedName>] {
-    Dictionary(grouping: try transaction.foreignDescriptions(trusts: trusts).filter { trusts($0.device) }, by: \.device)
+    Dictionary(grouping: try ForeignSchemas(transaction: transaction).list(trusts: trusts).filter { trusts($0.device) }, by: \.device)
       .values.map { Set($0.map(\.table.name.folded)) }
   }
 
@@ -65,7 +65,7 @@ struct TableRenaming: Step {
   /// Returns the names that a table had on other devices, between the former name here and the current one. No device
   /// has such a table any more, and this one never had.
   func namesBetween(_ former: Int64, _ new: Int64) throws -> [Int64] {
-    let described = Set(try transaction.foreignDescriptions(trusts: { _ in false }).map(\.table.name.folded))
+    let described = Set(try ForeignSchemas(transaction: transaction).list(trusts: { _ in false }).map(\.table.name.folded))
     // A member may have written to many tables that no device has.
     return try transaction.tableList.neverHere(limit: StoreLimits.recordsThatTell).filter { table in
       try table.id != new && !described.contains(table.name.folded) && TableSchema.kind(db, table.name) == nil
@@ -126,7 +126,7 @@ extension TableRenaming {
     }
     try transaction.tableList.setOrigin(origin, of: table.id)
     try PolicyTable.follow(db, (catalog.tableName(former), nil), to: (table.name, nil))
-    try transaction.policiesChanged()
+    try PolicyChanges(transaction: transaction).apply()
   }
 
   /// Returns the root records of open shares whose tables are not in the file under their names.

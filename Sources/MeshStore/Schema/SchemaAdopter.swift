@@ -75,7 +75,7 @@ struct SchemaAdopter: Step {
     let others =
       try indexes.isEmpty
       ? []
-      : transaction.foreignDescriptions(trusts: trusts).filter { trusts($0.device) }.map(\.table)
+      : ForeignSchemas(transaction: transaction).list(trusts: trusts).filter { trusts($0.device) }.map(\.table)
         .filter { $0.name.folded == description.name.folded }.map { Set($0.columns.map(\.name.folded)) }
     guard !others.isEmpty else { return [:] }
     var renamed: [Int: String] = [:]

@@ -29,7 +29,7 @@ extension StoreSchema {
     return try read { transaction in
       let tables = try TrackedTable.all(transaction.db).compactMap { $0.schema?.travelling }
       let own = Dictionary(tables.map { ($0.name.folded, $0) }, uniquingKeysWith: { first, _ in first })
-      let others = try transaction.foreignDescriptions(trusts: trusts)
+      let others = try ForeignSchemas(transaction: transaction).list(trusts: trusts)
       let adopted = Dictionary(wanted.map { ($0.name.folded, $0) }, uniquingKeysWith: { first, _ in first })
       return others.flatMap { other in
         let name = other.table.name.folded

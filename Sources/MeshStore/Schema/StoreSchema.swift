@@ -19,7 +19,7 @@ public struct StoreSchema: SchemaStore, StorePart {
   public func saveForeignSchema(_ descriptions: [SchemaDescription], device: DeviceID, isOwn: Bool) throws -> [String] {
     try write { transaction in
       try transaction.foreignSchemas.removeAll(of: device)
-      if !isOwn { try transaction.forgetSchemas(besides: device, owners) }
+      if !isOwn { try ForeignSchemas(transaction: transaction).forget(besides: device, owners) }
       for var description in descriptions {
         description.isPrivate = isOwn && description.isPrivate
         try transaction.foreignSchemas.insert(description, of: device)
@@ -28,10 +28,10 @@ public struct StoreSchema: SchemaStore, StorePart {
       let hasNew = try descriptions.reduce(false) { hasNew, description in
         guard isOwn || owner != nil else { return hasNew }
         return try description.policies.reduce(hasNew) {
-          try transaction.savePolicy($1, of: description.name, by: owner) || $0
+          try PolicyChanges(transaction: transaction).save($1, of: description.name, by: owner) || $0
         }
       }
-      if hasNew { try transaction.policiesChanged() }
+      if hasNew { try PolicyChanges(transaction: transaction).apply() }
       let isPrivate = Set(isOwn ? descriptions.filter(\.isPrivate).map(\.name.folded) : [])
       let tables = try TrackedTable.all(transaction.db).filter {
         !$0.isPrivate && isPrivate.contains($0.name.folded)
@@ -61,7 +61,7 @@ public struct StoreSchema: SchemaStore, StorePart {
         others[name] = found
         return found
       }
-      let all = try transaction.foreignDescriptions(trusts: trusts).filter {
+      let all = try ForeignSchemas(transaction: transaction).list(trusts: trusts).filter {
         try trusts($0.device) || !isOthers($0.table.name)
       }
       var merged: [SchemaDescription] = []
@@ -153,7 +153,7 @@ public struct StoreSchema: SchemaStore, StorePart {
           transaction.db, tables: names(false), private: names(true), integerKeys: integerKeys || keyed)
         tracked = Set(try TrackedTable.all(transaction.db).map(\.name.folded))
       }
-      _ = try transaction.install(
+      _ = try TableInstaller(transaction: transaction).install(
         names(false, besides: tracked), private: names(true, besides: tracked), integerKeys: integerKeys || keyed)
       return adoption
     }
@@ -183,9 +183,12 @@ extension SchemaDescription {
   }
 }
 
-extension Transaction {
+/// The descriptions of tables that other devices sent.
+struct ForeignSchemas: Step {
+  let transaction: Transaction
+
   /// Deletes descriptions. For another account, those of a few devices are kept, each at most as long as a message.
-  fileprivate func forgetSchemas(besides device: DeviceID, _ accounts: Accounts) throws {
+  func forget(besides device: DeviceID, _ accounts: Accounts) throws {
     guard let account = accounts.account(certifying: device) else { return }
     let others = try foreignSchemas.devices().filter { $0 != device && accounts.account(certifying: $0) == account }
     for other in others.sorted().dropFirst(StoreLimits.schemasOfAccount - 1) {
@@ -196,7 +199,7 @@ extension Transaction {
   /// Returns the descriptions of tables by other devices, in the order of names and devices.
   ///
   /// - Parameter trusts: Returns whether the expressions of a device are adopted.
-  func foreignDescriptions(
+  func list(
     trusts: (DeviceID) -> Bool
   ) throws -> [(device: DeviceID, table: SchemaDescription)] {
     try foreignSchemas.list().compactMap { entry in

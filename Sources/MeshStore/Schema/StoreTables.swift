@@ -21,12 +21,12 @@ public struct StoreTables: StorePart {
   public func track(
     tables: [String], private privateTables: [String] = [], integerKeys: Bool = false, now: Int64
   ) throws -> [Summary] {
-    let readded = try read { try $0.readdedColumns() }
+    let readded = try read { try ReaddedColumns.find($0) }
     let installed = try write {
-      try $0.install(tables, private: privateTables, integerKeys: integerKeys, readded: readded)
+      try TableInstaller(transaction: $0).install(tables, private: privateTables, integerKeys: integerKeys, readded: readded)
     }
     try capture.takeIn(now: now)
-    return try read { transaction in try installed.map(transaction.summary) }
+    return try read { transaction in try installed.map(TableInstaller(transaction: transaction).summary) }
   }
 
   /// Ends the synchronization of a table, whose rows stay in it. The merged values are kept, and arriving changes are
@@ -35,8 +35,8 @@ public struct StoreTables: StorePart {
   /// - Throws: `StoreError` (`schemaRefused`) if a table that stays refers to one that goes.
   public func untrack(_ tables: [String]) throws {
     // The fate of the tables must be noted, because triggers may tell of a new name.
-    let readded = try read { try $0.readdedColumns() }
-    _ = try write { try $0.noteSchema(readded) }
+    let readded = try read { try ReaddedColumns.find($0) }
+    _ = try write { try SchemaChange(transaction: $0).note(readded) }
     try requireNoReferences(to: tables)
     try requireNoRoots(in: tables)
     for name in tables {
@@ -110,7 +110,7 @@ public struct StoreTables: StorePart {
   /// Returns the synchronized tables.
   public func list() throws -> [Summary] {
     try read { transaction in
-      try TrackedTable.all(transaction.db).map(transaction.summary)
+      try TrackedTable.all(transaction.db).map(TableInstaller(transaction: transaction).summary)
     }
   }
 
@@ -128,17 +128,20 @@ public struct StoreTables: StorePart {
   }
 }
 
-extension Transaction {
+/// Begins to capture tables, and summarizes them.
+struct TableInstaller: Step {
+  let transaction: Transaction
+
   /// Begins to capture the tables, and requests the import of their rows.
   func install(
     _ tables: [String], private privateTables: [String], integerKeys: Bool, readded: ReaddedColumns? = nil
   ) throws -> [TrackedTable] {
     // The fate of the other tables must be noted.
-    _ = try noteSchema(readded)
+    _ = try SchemaChange(transaction: transaction).note(readded)
     let before = Set(try TrackedTable.all(db).map(\.id))
     let known = try tableList.known().mapValues { $0 ? TableSlice.again : TableSlice.anew }
     let installed = try Capture.install(db, tables: tables, private: privateTables, integerKeys: integerKeys)
-    let renaming = TableRenaming(transaction: self)
+    let renaming = TableRenaming(transaction: transaction)
     for table in installed where !before.contains(table.id) {
       try renaming.requireNoRoot(in: table)
       try work.request(.takeIn, table.id, layout: known[table.id] ?? 0)
@@ -147,12 +150,12 @@ extension Transaction {
       try renaming.followFormerTable(of: table)
     }
     // The tables may contain records of a share that is read-only here, as soon as they are shown.
-    try updatePermissions()
+    try transaction.updatePermissions()
     try work.requestShow()
     return installed
   }
 
-  fileprivate func summary(_ table: TrackedTable) throws -> StoreTables.Summary {
+  func summary(_ table: TrackedTable) throws -> StoreTables.Summary {
     var rows: Int64 = 0
     if let schema = table.schema { rows = try sql.integer("SELECT count(*) FROM main.\(schema.name.quotedName)") ?? 0 }
     return StoreTables.Summary(

@@ -2,7 +2,7 @@ import GRDB
 import MeshCore
 
 /// The database and caches that one access to the file works with.
-struct Transaction {
+struct Transaction: TableAccess {
   let db: Database
   let sql: Connection
   let catalog: Catalog
@@ -14,6 +14,10 @@ struct Transaction {
   let device: DeviceID?
 
   func reached(_ branch: RareBranch) { sql.probe?(branch) }
+
+  func stamp(_ stamp: LocalStamp) throws -> Stamp {
+    Stamp(time: stamp.time, author: try catalog.author(stamp.author))
+  }
 
   /// Returns whether the pending log has rows.
   func hasPending() throws -> Bool { try !pending.isEmpty() }

@@ -19,27 +19,31 @@ extension StoreZones {
     try writeRefusing { transaction, refused in
       guard var row = try transaction.zoneRows.read(zone) else { return false }
       let keepingCopy = try keepingCopy || transaction.zoneRows.keepsCopy(zone)
-      try transaction.dropPending(row.id, keepingCopy: keepingCopy)
-      return try transaction.applying { try transaction.dropRecords(&row, keepingCopy: keepingCopy, refused, now: now) }
-        || transaction.dropLog(&row, now: now)
+      let removal = ZoneRemoval(transaction: transaction)
+      try removal.dropPending(row.id, keepingCopy: keepingCopy)
+      return try transaction.applying { try removal.dropRecords(&row, keepingCopy: keepingCopy, refused, now: now) }
+        || removal.dropLog(&row, now: now)
     }
   }
 }
 
-extension Transaction {
+/// Removes a zone from the file.
+private struct ZoneRemoval: Step {
+  let transaction: Transaction
+
   /// Deletes the pending rows of the zone. If the zone is kept as a copy, they become part of the copy.
-  fileprivate func dropPending(_ zone: Int64, keepingCopy: Bool) throws {
-    if try pending.removeAll(of: zone, keepingCopy: keepingCopy) { try run.endAll() }
+  func dropPending(_ zone: Int64, keepingCopy: Bool) throws {
+    if try pending.removeAll(of: zone, keepingCopy: keepingCopy) { try transaction.run.endAll() }
   }
 
   /// Removes a slice of the zone's records. Returns false if there are none.
-  fileprivate func dropRecords(
+  func dropRecords(
     _ row: inout ZoneRow, keepingCopy: Bool, _ refused: [RecordRef: String], now: Int64
   ) throws -> Bool {
     let refs = try recordRows.list(row.id, limit: Choices.slice)
     guard !refs.isEmpty else { return false }
-    let records = ZoneRecords(self, zone: row)
-    let materialiser = try Materialiser(records, progress(), refused: refused)
+    let records = ZoneRecords(transaction, zone: row)
+    let materialiser = try Materialiser(records, transaction.progress(), refused: refused)
     // The records now belong to the private zone, although the records that they refer to are not removed yet.
     let own = try catalog.zones().privateZone
     for ref in refs {
@@ -69,20 +73,20 @@ extension Transaction {
     let local = try materialiser.local(ref, table, old)
     guard !local.isEmpty else { return }
     var room = StoreLimits.assetInMemory
-    let row = try row(ref, &room) ?? [:]
-    try noteReceipt(ref, row.filter { local[$0.key] != nil }, zone: materialiser.records.zone.id, .cut, now: now)
+    let row = try transaction.row(ref, &room) ?? [:]
+    try transaction.noteReceipt(ref, row.filter { local[$0.key] != nil }, zone: materialiser.records.zone.id, .cut, now: now)
   }
 
   /// Keeps the values that were local until a merge overwrote them. They were never sent, so nobody else lists them.
   private func receiptsForLostLocal(_ zone: Int64, now: Int64) throws {
     for lost in try conflicts.localValues(of: zone) {
-      try noteReceipt(lost.ref, [lost.column: lost.value], zone: zone, .cut, now: now)
+      try transaction.noteReceipt(lost.ref, [lost.column: lost.value], zone: zone, .cut, now: now)
     }
   }
 
   /// Removes a slice of the change log, and then the remaining data. The control log stays. Returns false when all is
   /// removed.
-  fileprivate func dropLog(_ row: inout ZoneRow, now: Int64) throws -> Bool {
+  func dropLog(_ row: inout ZoneRow, now: Int64) throws -> Bool {
     if try log.removeSlice(of: row.id) { return true }
     try names.removeNamed(in: row.id)
     try receiptsForLostLocal(row.id, now: now)
@@ -91,7 +95,7 @@ extension Transaction {
     try work.removeAll(of: row.id)
     try control.removeAcknowledgements(of: row.id)
     try catalog.heads.remove(row.id)
-    try forgetKept(of: row.zone)
+    try transaction.kept.forget(of: row.zone)
     // A device that is let in again starts from nothing, and writes as a new instance.
     (row.instance, row.clock, row.nextPosition) = (nil, HybridClock(), 1)
     (row.flushPart, row.flushSynced, row.flushValues, row.runLast, row.runRows, row.ahead) = (0, 0, 0, 0, 0, 0)
@@ -99,7 +103,7 @@ extension Transaction {
     try zoneRows.endLeaving(row.id)
     catalog.forgetZones()
     catalog.forgetNamed()
-    try forgetUnusedTables()
+    try transaction.forgetUnusedTables()
     return false
   }
 }

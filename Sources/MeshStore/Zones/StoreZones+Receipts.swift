@@ -34,14 +34,15 @@ extension StoreZones {
   public func restoreReceipts(_ zone: ZoneID) throws -> (written: Int, inTheWay: Set<RecordName>) {
     try write { transaction in
       guard let row = try transaction.zoneRows.read(zone) else { return (0, []) }
+      let writer = ReceiptWriter(transaction: transaction)
       var restored = 0
       var inTheWay: Set<RecordName> = []
       for receipt in try transaction.receipts.list(row.id) {
-        if let other = try transaction.occupant(of: receipt.ref, receipt.values, besides: row) {
+        if let other = try writer.occupant(of: receipt.ref, receipt.values, besides: row) {
           inTheWay.insert(RecordName(table: try transaction.catalog.tableName(other.table), key: other.key))
           continue
         }
-        guard try transaction.writeAgain(receipt.ref, receipt.values) else { continue }
+        guard try writer.writeAgain(receipt.ref, receipt.values) else { continue }
         try transaction.receipts.remove(receipt.id)
         restored += 1
       }
@@ -66,23 +67,28 @@ extension Transaction {
     reached(.receiptKept)
     try receipts.insert(ref, values, zone: zone, reason, now: now)
   }
+}
+
+/// Writes what receipts keep to the tables again, as a program would.
+struct ReceiptWriter: Step {
+  let transaction: Transaction
 
   /// Returns the record that keeps a zone's write from reaching its own record, or nil if there is none. It is another
   /// zone's record that shows the row, or the topmost record that the row belongs to. Such a record may be a copy that
   /// was kept, and the write would change that copy.
-  fileprivate func occupant(of ref: RecordRef, _ values: [Int64: Value]?, besides zone: ZoneRow) throws -> RecordRef? {
-    let shown = try place(of: ref)
+  func occupant(of ref: RecordRef, _ values: [Int64: Value]?, besides zone: ZoneRow) throws -> RecordRef? {
+    let shown = try transaction.place(of: ref)
     guard shown != zone.id else { return nil }
     var found = shown == nil ? nil : ref
     var room = 0
     // If the record is held, it contains the reference, so the receipt doesn't have to.
-    let held = try ZoneRecords(self, zone: zone).load(ref)?.extra ?? [:]
-    var fields = try row(ref, &room) ?? held.merging(values ?? [:]) { $1 }
+    let held = try ZoneRecords(transaction, zone: zone).load(ref)?.extra ?? [:]
+    var fields = try transaction.row(ref, &room) ?? held.merging(values ?? [:]) { $1 }
     var (next, seen) = (ref, Set([ref]))
-    while let above = parent(of: next, fields), let place = try place(of: above), place != zone.id,
+    while let above = parent(of: next, fields), let place = try transaction.place(of: above), place != zone.id,
       seen.insert(above).inserted
     {
-      (found, next, fields) = (above, above, try row(above, &room) ?? [:])
+      (found, next, fields) = (above, above, try transaction.row(above, &room) ?? [:])
     }
     return found
   }
@@ -99,7 +105,7 @@ extension Transaction {
   /// Writes a row with capture turned on. Returns false if the table refuses it.
   ///
   /// - Parameter values: The values by column, or nil to delete the row.
-  fileprivate func writeAgain(_ ref: RecordRef, _ values: [Int64: Value]?) throws -> Bool {
+  func writeAgain(_ ref: RecordRef, _ values: [Int64: Value]?) throws -> Bool {
     guard let table = catalog.table(ref.table) else { return false }
     do {
       try writeAgain(ref, values, table)

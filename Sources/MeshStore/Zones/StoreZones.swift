@@ -40,7 +40,7 @@ public struct StoreZones: ZoneStore, StorePart {
       let before = try transaction.catalog.zones()
       try transaction.zoneRows.replace(standings)
       transaction.catalog.forgetZones()
-      try transaction.forgetPolicies()
+      try PolicyChanges(transaction: transaction).forgetStrangers()
       let after = try transaction.catalog.zones()
       // A run that was sorted before several zones existed contains the rows of all zones.
       if before.isRouted != after.isRouted { try transaction.run.endAll() }

@@ -3,7 +3,9 @@ import MeshCore
 /// The tables of mesh. Only their types name them in SQL.
 ///
 /// A query that names several groups of tables belongs to the group whose rows it selects, counts or changes.
-extension Transaction {
+protocol TableAccess { var sql: Connection { get } }
+
+extension TableAccess {
   var assets: AssetTable { AssetTable(sql: sql) }
   var conflicts: ConflictTable { ConflictTable(sql: sql) }
   var control: ControlTable { ControlTable(sql: sql) }

@@ -38,28 +38,7 @@ struct Status: AsyncParsableCommand {
       facts.append(("held", "\(count): \(reason)"))
     }
     if !report.held.isEmpty { facts.append(("", "mesh held lists the records and their reasons")) }
-    let fetching = report.fetching
-    if fetching.assets > 0 {
-      let sources = fetching.sources.map { Output.named($0.device, $0.name) }.joined(separator: ", ")
-      facts.append(
-        (
-          "BLOBs",
-          "\(fetching.assets) to fetch, \(Output.bytes(fetching.here)) of \(Output.bytes(fetching.size)) here"
-            + (sources.isEmpty ? "" : ", from \(sources)")
-        ))
-    }
-    for stuck in fetching.stuck {
-      facts.append(
-        (
-          stuck.state.rawValue,
-          "\(stuck.assets.counted("BLOB", "BLOBs")) (\(Output.bytes(stuck.size))): \(stuck.reason)"
-        ))
-    }
-    if !fetching.stuck.isEmpty { facts.append(("", "mesh asset list names their rows")) }
-    if report.keptBlobs.bytes > 0 {
-      let (bytes, limit) = (Output.bytes(report.keptBlobs.bytes), Output.bytes(report.keptBlobs.limit))
-      facts.append(("kept BLOBs", "\(bytes) of \(limit): others overwrote or deleted them (mesh restore)"))
-    }
+    facts += Self.blobs(report)
     for quota in report.quotas {
       let share = quota.shareName.map { " in \($0)" } ?? ""
       facts.append(
@@ -83,6 +62,33 @@ struct Status: AsyncParsableCommand {
     Output.facts(facts)
     if !report.zones.isEmpty { Output.print("\n" + Zones.table(report.zones).text) }
     if !report.peers.isEmpty { Output.print("\n" + Peers.table(report.peers).text) }
+  }
+
+  private static func blobs(_ report: StatusReport) -> [(String, String)] {
+    var facts: [(String, String)] = []
+    let fetching = report.fetching
+    if fetching.assets > 0 {
+      let sources = fetching.sources.map { Output.named($0.device, $0.name) }.joined(separator: ", ")
+      facts.append(
+        (
+          "BLOBs",
+          "\(fetching.assets) to fetch, \(Output.bytes(fetching.here)) of \(Output.bytes(fetching.size)) here"
+            + (sources.isEmpty ? "" : ", from \(sources)")
+        ))
+    }
+    for stuck in fetching.stuck {
+      facts.append(
+        (
+          stuck.state.rawValue,
+          "\(stuck.assets.counted("BLOB", "BLOBs")) (\(Output.bytes(stuck.size))): \(stuck.reason)"
+        ))
+    }
+    if !fetching.stuck.isEmpty { facts.append(("", "mesh asset list names their rows")) }
+    if report.keptBlobs.bytes > 0 {
+      let (bytes, limit) = (Output.bytes(report.keptBlobs.bytes), Output.bytes(report.keptBlobs.limit))
+      facts.append(("kept BLOBs", "\(bytes) of \(limit): others overwrote or deleted them (mesh restore)"))
+    }
+    return facts
   }
 }
 

@@ -11,7 +11,7 @@ extension FlushPlanner {
   ///   - isHeld: True if the record stays out of its table.
   ///   - awaited: The assets of a birth that the row doesn't have, by column.
   ///   - parts: The parts of columns with a policy that change.
-  mutating func emit(
+  func emit(
     _ entry: PendingSlice.Entry, _ kind: FlushPlan.Change.Kind, old: StoredRecord?, generation: UInt64,
     life: HybridTime?, _ cells: [(index: Int, time: HybridTime)], _ row: [Value], keeping: [Int64: Value],
     isHeld: Bool = false, awaited: [Int: Asset] = [:], parts: ChangedParts = ChangedParts()
@@ -45,11 +45,7 @@ extension FlushPlanner {
       } else {
         try self.record(entry.ref, table, old: old, generation, life, cells, row, keeping, isHeld, parts)
       }
-    if record.held == nil { record.shown = shown(cells.map(\.index), row, table, life == nil ? old : nil) }
-    for (column, fold) in parts.folded where record.held == nil {
-      record.extra[column] = fold.base
-      record.shown[column] = fold.shown
-    }
+    if record.held == nil { show(&record, entry, old: life == nil ? old : nil, cells, row, parts) }
     for (index, asset) in awaited where record.held == nil {
       let column = table.columns[index].id
       record.extra[column] = .asset(asset)
@@ -61,22 +57,76 @@ extension FlushPlanner {
       .init(ref: entry.ref, table: table, record: record, old: old, kind: kind, isBlind: isBlind(entry, old)))
     guard !cells.isEmpty || !parts.cells.isEmpty || kind == .birth else { return true }
     let place = layout.place(of: table)
+    let fields = fields(cells, parts, row, manifests, threshold, at: rowTime, table, place)
+    layout.tables[place].rows.append(
+      RowChange(
+        key: entry.ref.key, generation: generation, isLife: kind == .birth, stamp: global(rowTime), fields: fields))
+    return true
+  }
+
+  /// Returns the fields of a row's change, in the order of their columns.
+  ///
+  /// - Parameters:
+  ///   - threshold: The size above which values travel in pieces.
+  ///   - time: The time of the row's stamp, which fields without a stamp of their own share.
+  private func fields(
+    _ cells: [(index: Int, time: HybridTime)], _ parts: ChangedParts, _ row: [Value], _ manifests: [Int: AssetManifest],
+    _ threshold: Int, at time: HybridTime, _ table: TableForm, _ place: Int
+  ) -> [RowChange.Field] {
     var fields = cells.map { cell in
       let value = row[cell.index]
       return RowChange.Field(
-        column: layout.column(cell.index, of: table, at: place), stamp: cell.time == rowTime ? nil : global(cell.time),
+        column: layout.column(cell.index, of: table, at: place), stamp: cell.time == time ? nil : global(cell.time),
         value: manifests[cell.index].map(FieldValue.asset)
           ?? (value.byteCount > threshold ? reference(to: value) : .value(value)))
     }
     fields += parts.cells.map { part in
       RowChange.Field(
         column: layout.column(part.column, part.name, of: table, at: place),
-        stamp: part.time == rowTime ? nil : global(part.time), value: .value(part.value))
+        stamp: part.time == time ? nil : global(part.time), value: .value(part.value))
+    }
+    fields.sort { $0.column < $1.column }
+    return fields
+  }
+
+  /// Adds a row with cells that have stamps of their own. Returns false if the part is full.
+  ///
+  /// - Parameter life: The stamp of a birth, or nil for an edit.
+  func emit(
+    _ entry: PendingSlice.Entry, _ cells: [Int64: State.Cell], _ generation: UInt64, _ life: Stamp?
+  ) throws -> Bool {
+    let table = entry.table
+    let sorted = cells.sorted { $0.key < $1.key }
+    let threshold = longThreshold(sorted.map(\.value.value.byteCount))
+    let long = sorted.filter { $0.value.value.byteCount > threshold }
+    let names = try sorted.map { try transaction.catalog.column($0.key).name }
+    let manifests = try sorted.map { try manifest($0.value.value) }
+    let inline = sorted.indices.reduce(0) {
+      $0 + 12 + names[$1].utf8.count
+        + (manifests[$1].map { AssetManifest.encodedBound(size: $0.size) }
+          ?? min(sorted[$1].value.value.encodedBound, threshold + 6))
+    }
+    // The names of these columns are not counted yet.
+    let unknown = sorted.count { table.indexes[$0.key] == nil }
+    guard
+      layout.take(
+        entry.ref.key.encodedBound + 24 + inline, fields: sorted.count + unknown,
+        long: long.reduce(0) { $0 + $1.value.value.byteCount }, of: room,
+        for: table)
+    else { return false }
+    let place = layout.place(of: table)
+    let stamp = life ?? sorted.map(\.value.stamp).max() ?? global(time(entry.wall))
+    var fields = sorted.indices.map { index in
+      let (column, cell) = sorted[index]
+      return RowChange.Field(
+        column: layout.column(column, names[index], of: table, at: place),
+        stamp: cell.stamp == stamp ? nil : cell.stamp,
+        value: manifests[index].map(FieldValue.asset)
+          ?? (cell.value.byteCount > threshold ? reference(to: cell.value) : .value(cell.value)))
     }
     fields.sort { $0.column < $1.column }
     layout.tables[place].rows.append(
-      RowChange(
-        key: entry.ref.key, generation: generation, isLife: kind == .birth, stamp: global(rowTime), fields: fields))
+      RowChange(key: entry.ref.key, generation: generation, isLife: life != nil, stamp: stamp, fields: fields))
     return true
   }
 
@@ -113,13 +163,36 @@ extension FlushPlanner {
     return (old.map { records.named(named, $0, entry.table) } ?? named, manifests)
   }
 
-  /// Returns the value of `StoredRecord.shown` after these columns are sent.
-  private func shown(_ indexes: [Int], _ row: [Value], _ table: TableForm, _ old: StoredRecord?) -> [Int64: Value] {
-    var shown = old?.shown ?? [:]
-    for index in indexes {
-      shown[table.columns[index].id] = row[index].asset.flatMap { $0.isUnread ? nil : .asset($0) }
+  /// Returns the manifest of an asset that was met before or is in the plan.
+  private func manifest(_ value: Value) throws -> AssetManifest? {
+    guard let asset = value.asset, !asset.isUnread else { return nil }
+    if let known = try transaction.contents.manifest(asset.id) { return known }
+    return try plan.manifests.first { try $0.asset(transaction.cryptography) == asset }
+  }
+
+  /// Returns the value, with the name of a long BLOB.
+  func value(_ entry: PendingSlice.Entry, _ index: Int, _ value: Value) throws -> Value {
+    guard value.isUnread, let size = value.asset?.size, let found = try content(entry, index, size) else {
+      return value
     }
-    return shown
+    plan.manifests.append(found.manifest)
+    return .asset(found.asset)
+  }
+
+  /// Notes what the row shows in place of the record's values, after these columns are sent.
+  private func show(
+    _ record: inout StoredRecord, _ entry: PendingSlice.Entry, old: StoredRecord?,
+    _ cells: [(index: Int, time: HybridTime)], _ row: [Value], _ parts: ChangedParts
+  ) {
+    var shown = old?.shown ?? [:]
+    for cell in cells {
+      shown[entry.table.columns[cell.index].id] = row[cell.index].asset.flatMap { $0.isUnread ? nil : .asset($0) }
+    }
+    record.shown = shown
+    for (column, fold) in parts.folded {
+      record.extra[column] = fold.base
+      record.shown[column] = fold.shown
+    }
   }
 
   /// Returns the size above which values travel in pieces, so that the row's change fits into a part with others.
@@ -131,7 +204,7 @@ extension FlushPlanner {
     StoreLimits.inlineValue, StoreLimits.inlineValue / 16, StoreLimits.inlineValue / 1_024,
   ]
 
-  mutating func reference(to value: Value) -> FieldValue {
+  func reference(to value: Value) -> FieldValue {
     let ordinal: UInt64
     if let known = sent[value] ?? plan.longValues.first(where: { $0.value == value })?.ordinal {
       ordinal = known
@@ -144,7 +217,7 @@ extension FlushPlanner {
   }
 
   /// Returns the row of `mesh_record` after a birth whose columns all have its stamp.
-  private mutating func bornRecord(
+  private func bornRecord(
     _ ref: RecordRef, _ table: TableForm, _ generation: UInt64, _ life: HybridTime,
     _ cells: [(index: Int, time: HybridTime)], _ row: [Value]
   ) throws -> StoredRecord {
@@ -154,7 +227,7 @@ extension FlushPlanner {
     ) { row[cells[$0].index] }
   }
 
-  private mutating func shape(_ table: TableForm, _ cells: [(index: Int, time: HybridTime)]) throws -> BirthShape {
+  private func shape(_ table: TableForm, _ cells: [(index: Int, time: HybridTime)]) throws -> BirthShape {
     // These are all columns, or all but the key's spelling. The number tells which.
     let form = BirthForm(table: table.id, count: cells.count)
     if let known = shapes[form] { return known }

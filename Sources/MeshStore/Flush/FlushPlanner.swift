@@ -2,7 +2,10 @@ import MeshCore
 
 /// Makes a `FlushPlan` from the oldest rows of the pending log, or from the next rows of a run. It only reads. If a
 /// list of columns has no number yet, it throws `NeedsWriteLock`, and the plan is made under the lock.
-struct FlushPlanner {
+///
+/// Records that move, are renamed, belong to tables that are synchronized again, or have columns with policies have
+/// planners of their own, which add to this one's plan.
+final class FlushPlanner {
   typealias State = ZoneRecords.State
 
   let records: ZoneRecords
@@ -26,16 +29,20 @@ struct FlushPlanner {
   var shapes: [BirthForm: BirthShape] = [:]
   /// The ids of the last notes of inserts and updates in the tables that were asked for.
   private var lastWrites: [Int64: Int64] = [:]
-  /// Whether tables lack columns that their records have, as far as it was asked for.
-  var lacking: [Int64: Bool] = [:]
+  private var carried: CarriedValues
 
   var transaction: Transaction { records.transaction }
+  private var renames: RenamePlanner { RenamePlanner(planner: self) }
+  private var moves: MovePlanner { MovePlanner(planner: self) }
+  private var retakes: RetakePlanner { RetakePlanner(planner: self) }
+  private var policies: PolicyPlanner { PolicyPlanner(planner: self) }
 
   init(
     _ records: ZoneRecords, _ source: PendingSlice.Source, filter: Int64, writer: ChangeSetWriter, author: Int64,
     now: Int64, base: HybridTime, room: Int, sent: [Value: UInt64], hasher: AssetHasher
   ) {
     self.records = records
+    carried = CarriedValues(records)
     self.source = source
     self.filter = filter
     self.writer = writer
@@ -48,7 +55,7 @@ struct FlushPlanner {
   }
 
   /// Makes the plan. Throws `NeedsRun` if the source is not a run and is more than one part.
-  mutating func make() throws -> FlushPlan {
+  func make() throws -> FlushPlan {
     let slice = try PendingSlice.read(transaction, source, zone: filter)
     try requireFit(slice.isWhole)
     plan = FlushPlan(
@@ -76,7 +83,7 @@ struct FlushPlanner {
   /// after that.
   ///
   /// - Parameter old: A record that was in an earlier part of the unit. Its stamps are before this one.
-  mutating func time(_ wall: Int64, after old: StoredRecord? = nil) -> HybridTime {
+  func time(_ wall: Int64, after old: StoredRecord? = nil) -> HybridTime {
     let noted = HybridTime(milliseconds: wall == 0 ? now : min(wall, now))
     let time = max(noted, base.next, old?.stamps.latest.next ?? .zero)
     plan.clock.witness(time)
@@ -84,28 +91,28 @@ struct FlushPlanner {
   }
 
   /// Adds the changes of one record. Returns false if the part is full.
-  private mutating func add(_ entry: PendingSlice.Entry) throws -> Bool {
+  private func add(_ entry: PendingSlice.Entry) throws -> Bool {
     let old = try records.load(entry.ref)
-    if entry.isDeparting { return try depart(entry, old) }
+    if entry.isDeparting { return try moves.depart(entry, old) }
     let row = try records.row(entry.table, entry.ref.key)
     var entry = entry
     if let row { entry.addUnnotedColumns(of: row) }
     if entry.isRestored, entry.columns.isEmpty { plan.restored.insert(entry.ref) }
-    if let zone = entry.arrivesFrom { return try arrive(entry, old, row, from: zone) }
-    if let table = entry.adopts { return try adopt(entry, old, row, from: table) }
-    if let table = entry.follows { return try follow(entry, old, row, from: table) }
+    if let zone = entry.arrivesFrom { return try moves.arrive(entry, old, row, from: zone) }
+    if let table = entry.adopts { return try renames.adopt(entry, old, row, from: table) }
+    if let table = entry.follows { return try renames.follow(entry, old, row, from: table) }
     return try addWritten(entry, old, row)
   }
 
   /// Adds the changes that programs here made to a record.
-  mutating func addWritten(
+  func addWritten(
     _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?
   ) throws -> Bool {
     if let old, try isRenamed(entry, old) {
-      return try rename(entry, old, row)
+      return try renames.rename(entry, old, row)
     }
     if let row {
-      if let old, isRetaken(entry, old) { return try retake(entry, old, row) }
+      if let old, isRetaken(entry, old) { return try retakes.retake(entry, old, row) }
       let isNew = old == nil || old?.isAlive == false || entry.isDeleted
       return try isNew ? birth(entry, old, row) : edit(entry, old, row)
     }
@@ -118,7 +125,7 @@ struct FlushPlanner {
       return true
     }
     if old.held != nil, !entry.isDeleted { return try editHeld(entry, old) }
-    if old.held == .untracked, !old.shown.isEmpty { return try keepEdited(entry, old) }
+    if old.held == .untracked, !old.shown.isEmpty { return try retakes.keepEdited(entry, old) }
     return try delete(entry, old)
   }
 
@@ -126,7 +133,7 @@ struct FlushPlanner {
   /// they did.
   private func isRenamed(_ entry: PendingSlice.Entry, _ old: StoredRecord) throws -> Bool {
     guard old.isAlive, !entry.isInserted, !entry.isDeleted, !entry.table.origins.isEmpty else { return false }
-    if try entry.hasRenamed || hasRenamedParts(entry, old) { return true }
+    if try entry.hasRenamed || renames.hasRenamedParts(entry, old) { return true }
     return try entry.columns.keys.contains { column in
       guard entry.table.origins[column]?.contains(where: { old.extra[$0] != nil }) == true else { return false }
       return try old.extra[column] != nil || !isStamped(column, old)
@@ -142,7 +149,7 @@ struct FlushPlanner {
 
   // MARK: Births
 
-  mutating func birth(_ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]) throws -> Bool {
+  func birth(_ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]) throws -> Bool {
     let generation = (old?.generation ?? 0).nextLife
     let base = entry.isImported && !entry.isInserted && !entry.isDeleted ? importTime : time(entry.wall)
     var cells: [(index: Int, time: HybridTime)] = []
@@ -153,8 +160,8 @@ struct FlushPlanner {
     }
     let awaited = try old.map { try self.awaited(entry, $0, row) } ?? [:]
     var row = row
-    var parts = base.isImport ? ChangedParts() : try firstParts(entry, &row, at: base)
-    parts.cells += try carriedValues(entry, at: base)
+    var parts = base.isImport ? ChangedParts() : try policies.firstParts(entry, &row, at: base)
+    parts.cells += try carried.of(entry, at: base)
     return try emit(
       entry, .birth, old: old, generation: generation, life: base, cells, row, keeping: [:], awaited: awaited,
       parts: parts)
@@ -181,7 +188,7 @@ struct FlushPlanner {
 
   // MARK: Edits
 
-  mutating func edit(_ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]) throws -> Bool {
+  func edit(_ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]) throws -> Bool {
     guard let old else { return true }
     // If a record is only imported, its edits are noted elsewhere in the log, if there are any.
     let isOnlyCompared = !entry.isInserted && entry.columns.isEmpty
@@ -221,10 +228,10 @@ struct FlushPlanner {
     }
     try loseUnseen(entry, old, row, &edited)
     if entry.isInserted { for index in try awaited(entry, old, row).keys { edited[index] = nil } }
-    let derived = try derivedResets(entry, old, row, Set(edited.keys))
+    let derived = try records.derivedResets(entry, old, row, Set(edited.keys))
     for index in derived.keys { edited[table.columns.firstIndex { $0.id == index } ?? -1] = nil }
     var row = row
-    let parts = try takeParts(entry, old, &row, &edited)
+    let parts = try policies.takeParts(entry, old, &row, &edited)
     let cells = edited.sorted { $0.key < $1.key }.map { (index: $0.key, time: $0.value) }
     return try emit(
       entry, .edit, old: old, generation: old.generation, life: nil, cells, row, keeping: derived, parts: parts)
@@ -258,7 +265,7 @@ struct FlushPlanner {
 
   /// Handles writes to columns whose merged values the row didn't show yet. The written values give way to the merged
   /// ones, and are kept as conflicts.
-  private mutating func loseUnseen(
+  private func loseUnseen(
     _ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value], _ edited: inout [Int: HybridTime]
   ) throws {
     for index in entry.table.columns.indices {
@@ -287,7 +294,7 @@ struct FlushPlanner {
   }
 
   /// Handles an edit whose record was withdrawn from its table before the edit was flushed. The values were kept then.
-  private mutating func editHeld(_ entry: PendingSlice.Entry, _ old: StoredRecord) throws -> Bool {
+  private func editHeld(_ entry: PendingSlice.Entry, _ old: StoredRecord) throws -> Bool {
     var row = entry.table.columns.indices.map { old.extra[entry.table.columns[$0].id] ?? .null }
     if let key = entry.table.keyColumn, row[key] == .null { row[key] = entry.ref.key }
     let cells = try entry.columns.compactMap { column, wall -> (index: Int, time: HybridTime)? in
@@ -300,9 +307,52 @@ struct FlushPlanner {
       entry, .edit, old: old, generation: old.generation, life: nil, cells, row, keeping: old.extra, isHeld: true)
   }
 
+  // MARK: Values that are not sent
+
+  /// The time of values that nobody edited. Like every time of the unit, it is later than all times that the zone knew
+  /// when the unit began.
+  var importTime: HybridTime {
+    let noted = max(HybridTime(milliseconds: now), base.next).wholeMilliseconds
+    plan.clock.witness(noted)
+    return HybridTime(importedAt: noted)
+  }
+
+  /// Returns whether a column of the row has a merged value.
+  func isSame(_ entry: PendingSlice.Entry, _ index: Int, _ value: Value, _ merged: Value?) throws -> Bool {
+    guard value.isUnread, let asset = merged?.asset, asset.size == value.asset?.size else { return value == merged }
+    guard let manifest = try transaction.contents.manifest(asset.id) else { return false }
+    return try content(entry, index, asset.size, key: manifest.key)?.asset == asset
+  }
+
+  /// Keeps a value of the row that is not sent, as a conflict.
+  func lose(
+    _ entry: PendingSlice.Entry, _ index: Int, _ value: Value, at time: HybridTime, to winner: LocalStamp
+  ) throws {
+    var value = value
+    if value.isUnread, let size = value.asset?.size, let found = try content(entry, index, size) {
+      plan.manifests.append(found.manifest)
+      value = .asset(found.asset)
+    }
+    plan.losses.append(
+      .init(
+        ref: entry.ref,
+        loss: State.Loss(
+          column: entry.table.columns[index].id, loser: .init(stamp: global(time), value: value),
+          winner: try stamp(winner), wasLocal: true)))
+  }
+
+  func loseDelete(_ entry: PendingSlice.Entry, to winner: LocalStamp) throws {
+    let loser = State.Cell(stamp: global(time(entry.wall)), value: .null)
+    plan.losses.append(
+      .init(
+        ref: entry.ref,
+        loss: State.Loss(
+          column: ZoneRecords.wholeRecord, loser: loser, winner: try stamp(winner), wasLocal: true)))
+  }
+
   // MARK: Deletes
 
-  private mutating func delete(_ entry: PendingSlice.Entry, _ old: StoredRecord) throws -> Bool {
+  private func delete(_ entry: PendingSlice.Entry, _ old: StoredRecord) throws -> Bool {
     let isRekeyed = entry.isDeleted && !entry.isGone
     if isRekeyed { plan.rekeyed.insert(entry.ref) }
     for reference in entry.table.referrers where reference.action == .cascade && !isRekeyed {
@@ -314,7 +364,7 @@ struct FlushPlanner {
     return try emitDelete(entry, old, stamp, .delete)
   }
 
-  mutating func emitDelete(
+  func emitDelete(
     _ entry: PendingSlice.Entry, _ old: StoredRecord, _ stamp: LocalStamp, _ kind: FlushPlan.Change.Kind
   ) throws -> Bool {
     guard layout.take(entry.ref.key.encodedBound + 24, fields: 0, long: 0, of: room, for: entry.table) else {
@@ -342,6 +392,11 @@ struct FlushPlanner {
       true
     default: false
     }
+  }
+
+  /// The account that owns the zone, or nil if it is this account.
+  var owner: AccountID? {
+    get throws { try transaction.catalog.zones().entries[records.zone.id]?.standing.owner }
   }
 
   func global(_ time: HybridTime) -> Stamp { Stamp(time: time, author: writer.author) }

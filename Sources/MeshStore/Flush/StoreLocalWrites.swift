@@ -395,7 +395,7 @@ private struct Draft {
     let filter = try transaction.pendingFilter(part.zone.id)
     guard try transaction.hasPending(filter) || part.zone.flushPart > 0 else { return nil }
     guard try transaction.isInStep() else { throw OutOfStep() }
-    var planner = FlushPlanner(
+    let planner = FlushPlanner(
       ZoneRecords(transaction, zone: part.zone),
       source ?? (part.zone.runLast > 0 ? .run(after: part.zone.runRows) : .log),
       filter: filter, writer: writer, author: part.head.author, now: now, base: part.zone.flushClock, room: part.room,

@@ -57,6 +57,12 @@ extension MeshTables {
       // This makes the node check the triggers.
       try db.execute(sql: "UPDATE mesh_state SET schema_version = 0")
     }
+    try updateLaterFormats(db, from: format)
+    if format < 13 { try add("rules BLOB", to: "mesh_foreign_schema", db) }
+    try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
+  }
+
+  private static func updateLaterFormats(_ db: Database, from format: Int) throws {
     // The name is filled when devices send it again, which they do in each session.
     if format < 14 { try add("name TEXT", to: "mesh_account", db) }
     if format < 15 {
@@ -71,8 +77,8 @@ extension MeshTables {
       try rebuildPolicies(db)
       try add("exchanged INTEGER NOT NULL DEFAULT 0", to: "mesh_import", db)
       try db.execute(sql: "UPDATE mesh_import SET exchanged = 1, layout = -layout WHERE layout < 0")
+      try orderPolicies(db)
     }
-    if format < 18 { try orderPolicies(db) }
     if format < 19 { try add("unsure INTEGER NOT NULL DEFAULT 0", to: "mesh_recall", db) }
     // This makes the node check the triggers.
     if format < 20 { try db.execute(sql: "UPDATE mesh_state SET schema_version = 0") }
@@ -80,8 +86,6 @@ extension MeshTables {
     if format < 21 {
       try db.execute(sql: "UPDATE mesh_pending SET zone = NULL WHERE zone NOTNULL AND op IN (1, 2, 3, 4, 9)")
     }
-    if format < 13 { try add("rules BLOB", to: "mesh_foreign_schema", db) }
-    try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
 
   /// Creates the table of policies again, with the columns of its key first. SQLite 3.40 looks for NULL in the wrong

@@ -186,7 +186,7 @@ extension SyncEngine {
   }
 
   private func requireOwnNode(_ what: String) throws {
-    guard role == .node else {
+    guard activity.role == .node else {
       throw SyncError(
         .otherNode,
         "This app can't \(what) while another process runs the node of \(plan.home). Stop that process (its id is in "

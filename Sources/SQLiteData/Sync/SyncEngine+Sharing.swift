@@ -27,36 +27,11 @@ extension SyncEngine {
   public func share<T: PrimaryKeyedTable>(
     record: T, configure: @Sendable (inout Share) -> Void = { _ in }
   ) async throws -> SharedRecord where T.PrimaryKey.QueryOutput: IdentifierStringConvertible {
-    let known = try await report(of: record)
-    let status = try await perform(StatusRequest())
-    let before =
-      known.flatMap { Share($0, account: status.account, accountName: status.accountName) }
-      ?? Share(
-        id: "", recordType: T.tableName, recordPrimaryKey: record.primaryKey.rawIdentifier,
-        owner: Share.Participant(
-          id: status.account, name: status.accountName, role: .owner, permission: .readWrite,
-          acceptanceStatus: .accepted), currentUser: status.account)
-    var edited = before
-    configure(&edited)
-    let report: ShareReport
-    if let known {
-      guard known.role == .owner else {
-        guard edited == before else {
-          throw SyncError(
-            .notOwner,
-            "The share \(before.title ?? before.id) belongs to another account, and only its owner can change it.")
-        }
-        return SharedRecord(share: before, link: nil)
-      }
-      try await change(known.id, from: before, to: edited)
-      report = known
-    } else {
-      report = try await perform(
-        ShareCreateRequest(
-          table: T.tableName, key: record.keyLiteral,
-          title: edited.title ?? "\(T.tableName) \(record.primaryKey.rawIdentifier)"))
-    }
-    let link = try await link(to: report, edited.publicPermission)
+    let (report, edited) = try await editor.share(
+      T.tableName, record.primaryKey.rawIdentifier, record.keyLiteral, report(of: record), configure)
+    // Only the owner makes links.
+    guard report.role == .owner else { return SharedRecord(share: edited, link: nil) }
+    let link = try await editor.link(to: report, edited.publicPermission)
     return SharedRecord(share: try await share(report.id), link: link)
   }
 
@@ -122,7 +97,7 @@ extension SyncEngine {
 
   /// Returns the shares in which this account is a member, including its own.
   public func shares() async throws -> [Share] {
-    try await asking { try await book.update(from: $0).shares }
+    try await activity.asking { try await book.update(from: $0).shares }
   }
 
   // MARK: Joining
@@ -172,7 +147,7 @@ extension SyncEngine {
       try await Task.sleep(for: Self.joinLook)
       report = try await perform(ShareJoinRequest(link: link, claims: true))
     }
-    return try await counting(\.fetches) {
+    return try await activity.counting(.fetch) {
       while try await !perform(WaitRequest(timeout: .zero, here: true)).complete {
         guard ContinuousClock.now < deadline else {
           throw SyncError(
@@ -189,7 +164,7 @@ extension SyncEngine {
   /// The time between two checks whether this account is admitted.
   private static let joinLook = Duration.milliseconds(500)
 
-  // MARK: Requests
+  private var editor: ShareEditor { ShareEditor(node: activity) }
 
   private func share(_ id: String) async throws -> Share {
     guard let share = try await shares().first(where: { $0.id == id }) else {
@@ -205,43 +180,6 @@ extension SyncEngine {
     return try await perform(SharesRequest()).shares.first {
       $0.role != .ended && !$0.stopped && $0.table.lowercased() == T.tableName.lowercased() && $0.key.literal == literal
     }
-  }
-
-  private func change(_ id: String, from before: Share, to after: Share) async throws {
-    if let title = after.title, title != before.title {
-      _ = try await perform(ShareChangeRequest(.rename, share: id, title: title))
-    }
-    for participant in before.participants where participant.role != .owner {
-      let new = after.participants.first { $0.id == participant.id }?.permission.ofNode
-      if participant.acceptanceStatus == .pending {
-        // An account that is only invited has nothing yet.
-        if new == nil { try await revokeInvites(of: id) { $0.account == participant.id } }
-      } else if let new {
-        guard new != participant.permission.ofNode else { continue }
-        _ = try await perform(
-          ShareChangeRequest(.setPermission, share: id, account: participant.id, permission: new))
-      } else {
-        _ = try await perform(ShareChangeRequest(.remove, share: id, account: participant.id))
-      }
-    }
-    guard after.publicPermission != before.publicPermission else { return }
-    try await revokeInvites(of: id) { $0.account == nil && $0.usesLeft == nil }
-  }
-
-  private func revokeInvites(of share: String, _ isMeant: (ShareReport.Invite) -> Bool) async throws {
-    for invite in try await perform(ShareRequest(share: share)).invites where invite.state == .open && isMeant(invite) {
-      _ = try await perform(ShareChangeRequest(.uninvite, share: share, invite: invite.id))
-    }
-  }
-
-  private func link(to report: ShareReport, _ permission: Share.ParticipantPermission) async throws -> String {
-    let request =
-      if let permission = permission.ofNode {
-        ShareInviteRequest(share: report.id, permission: permission, uses: nil)
-      } else {
-        ShareInviteRequest(share: report.id, permission: .readWrite)
-      }
-    return try await perform(request).link
   }
 }
 

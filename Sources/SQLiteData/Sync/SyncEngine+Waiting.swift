@@ -13,8 +13,8 @@ extension SyncEngine {
   ///   connected in time; ``SyncError/Code/notInTime``; ``SyncError/Code/tooLong`` if a row can't be sent;
   ///   ``SyncError/Code/notRunning``.
   public func sendChanges(timeout: Duration = .seconds(60)) async throws {
-    try await counting(\.sends) {
-      try await wait(until: .now + timeout, timeout) { report in
+    try await activity.counting(.send) {
+      try await activity.wait(until: .now + timeout, timeout) { report in
         guard report.tooLong == 0 else {
           throw SyncError(
             .tooLong,
@@ -34,8 +34,8 @@ extension SyncEngine {
   /// - Throws: ``SyncError``: ``SyncError/Code/noDevice`` immediately if no other device could connect, or if none has
   ///   connected in time; ``SyncError/Code/notInTime``; ``SyncError/Code/notRunning``.
   public func fetchChanges(timeout: Duration = .seconds(60)) async throws {
-    try await counting(\.fetches) {
-      try await wait(until: .now + timeout, timeout) { report in
+    try await activity.counting(.fetch) {
+      try await activity.wait(until: .now + timeout, timeout) { report in
         // A device that hasn't reported its BLOBs hasn't reported everything that it has.
         !report.working && report.locked == nil && report.assets.coming.assets == 0
           && report.missing.allSatisfy { $0.behind.here == 0 && $0.assets != nil }
@@ -54,8 +54,10 @@ extension SyncEngine {
 
   /// The time between two checks of the node.
   static let look = Duration.milliseconds(20)
+}
 
-  private func wait(
+extension SyncActivity {
+  fileprivate func wait(
     until deadline: ContinuousClock.Instant, _ timeout: Duration, _ isDone: (WaitReport) throws -> Bool
   ) async throws {
     while true {
@@ -77,7 +79,7 @@ extension SyncEngine {
       } catch {
         throw SyncError.of(error)
       }
-      try await Task.sleep(for: Self.look)
+      try await Task.sleep(for: SyncEngine.look)
     }
   }
 }

@@ -30,9 +30,9 @@ extension SyncTests {
       let (database, home) = (try syncedDatabase(), DatabasePlace.temporaryHome())
       let (first, second) = (try engine(database, home: home), try engine(database, home: home))
       try await first.start()
-      #expect(first.role == .node)
+      #expect(first.activity.role == .node)
       try await second.start()
-      #expect(second.role == .client)
+      #expect(second.activity.role == .client)
       #expect(try await second.devices().map(\.id) == first.devices().map(\.id))
       let isNotified = Mutex(false)
       withObservationTracking {
@@ -41,7 +41,7 @@ extension SyncTests {
         isNotified.withLock { $0 = true }
       }
       await first.stopAndWait()
-      try await eventually("the second runs the node") { second.role == .node }
+      try await eventually("the second runs the node") { second.activity.role == .node }
       // In between, no node was working.
       #expect(isNotified.withLock { $0 })
       #expect(try await second.devices().count == 1)
@@ -57,7 +57,7 @@ extension SyncTests {
       let second = try engine(database, home: home) { $0.home = nil }
       #expect(second.plan.home == home)
       try await second.start()
-      #expect(second.role == .client)
+      #expect(second.activity.role == .client)
       #expect(try await second.account() == account)
       await second.stopAndWait()
       // Another home is refused while the node runs and after that, and the database's home stays known.
@@ -132,7 +132,7 @@ extension SyncTests {
           for engine in engines { group.addTask { try await engine.start() } }
           try await group.waitForAll()
         }
-        #expect(engines.count { $0.role == .node } == 1)
+        #expect(engines.count { $0.activity.role == .node } == 1)
         var accounts: Set<String> = []
         for engine in engines { accounts.insert(try await engine.account().id) }
         #expect(accounts.count == 1)
@@ -153,7 +153,7 @@ extension SyncTests {
       try await tower.start()
       try await first.start()
       try await second.start()
-      #expect(second.role == .client)
+      #expect(second.activity.role == .client)
       let all = (0..<300).map { "\(1_000 + $0)" }
       try await laptopDatabase.write { db in
         for title in all { try SyncedList.insert { SyncedList(id: UUID(), title: title) }.execute(db) }
@@ -165,7 +165,7 @@ extension SyncTests {
       }
       try await eventually("all rows") { try await titles(towerDatabase) == all }
       for _ in 0..<5 {
-        guard first.role == .node else {
+        guard first.activity.role == .node else {
           // The other app was faster, and the first one is refused.
           #expect(await syncError { try await first.deleteLocalData() }?.code == .otherNode)
           continue
@@ -183,10 +183,10 @@ extension SyncTests {
       try await first.plan.withoutNode {
         let starting = Task { try await second.start() }
         try await Task.sleep(for: .milliseconds(500))
-        #expect(second.role == nil)
+        #expect(second.activity.role == nil)
         starting.cancel()
       }
-      try await eventually("the second app runs the node") { second.role == .node }
+      try await eventually("the second app runs the node") { second.activity.role == .node }
       #expect(await syncError { try await first.plan.withoutNode {} }?.code == .otherNode)
       await second.stopAndWait()
       await tower.stopAndWait()

@@ -19,15 +19,21 @@ struct ChangedParts {
 }
 
 /// Turns writes to columns that have a policy into the author's parts.
-extension FlushPlanner {
+struct PolicyPlanner {
+  typealias State = ZoneRecords.State
+
+  let planner: FlushPlanner
+
+  private var transaction: Transaction { planner.transaction }
+
   /// Takes the writes that become parts out of `edited`. A write that remains is an assignment of the column's own
   /// value. `row` then has the value that, with the known parts, makes what the program wrote.
-  mutating func takeParts(
+  func takeParts(
     _ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: inout [Value], _ edited: inout [Int: HybridTime]
   ) throws -> ChangedParts {
     var changed = ChangedParts()
     let catalog = transaction.catalog
-    let policies = catalog.policies(of: entry.table, in: try owner)
+    let policies = catalog.policies(of: entry.table, in: try planner.owner)
     guard old.held == nil, !policies.isEmpty || !old.extra.isEmpty else { return changed }
     let sums = try increments(entry.table, old)
     for (index, time) in edited.sorted(by: { $0.key < $1.key }) {
@@ -38,16 +44,13 @@ extension FlushPlanner {
       var new = shown
       if policies[column] == .keepBoth, !time.isImport, Self.isKept(new) {
         // The write is an assignment as well.
-        let (own, name) = try keptPart(entry.table, index) { own in
-          old.extra[own].map { _ in old.stamps.stamp(of: own).time }
-        }
-        changed.cells.append(ChangedParts.Cell(column: own, name: name, time: time, value: new))
+        changed.cells.append(try keptCell(entry.table, index, new, at: time, old))
       } else if let policy = policies[column], let before = before(column, entry, old), !time.isImport {
-        let name = ColumnPart(policy, author: writer.author, column: entry.table.columns[index].name).name
+        let name = ColumnPart(policy, author: planner.writer.author, column: entry.table.columns[index].name).name
         let own = try catalog.columnNumber(name, of: entry.table.id)
         if policy.isComparison {
           let kept = kept(policy, entry.written(column, new, over: before.shown), over: before.shown)
-          if kept.value != new { plan.reshown.append(entry.ref) }
+          if kept.value != new { planner.plan.reshown.append(entry.ref) }
           guard kept.isAssigned else {
             if kept.value != before.shown {
               changed.cells.append(ChangedParts.Cell(column: own, name: name, time: time, value: kept.value))
@@ -76,7 +79,7 @@ extension FlushPlanner {
       case .integer(let integer):
         row[index] = Self.own(new, increments)
         // With these increments, no value of the column's own makes what the program wrote.
-        if Int64(exactly: Int128(integer) - increments) == nil { plan.reshown.append(entry.ref) }
+        if Int64(exactly: Int128(integer) - increments) == nil { planner.plan.reshown.append(entry.ref) }
       case .null, .real, .text: break
       }
       changed.folded[column] = (row[index], shown)
@@ -87,21 +90,21 @@ extension FlushPlanner {
   /// Adds a program's write to a record's cells, by the column's policy.
   ///
   /// - Parameter shown: The value that the row showed before, or nil if that is unknown.
-  mutating func write(
+  func write(
     _ entry: PendingSlice.Entry, _ index: Int, _ new: Value, at time: HybridTime, over shown: Value?,
     _ cells: inout [Int64: State.Cell]
   ) throws {
     var new = new
-    let (column, stamp) = (entry.table.columns[index], global(time))
+    let (column, stamp) = (entry.table.columns[index], planner.global(time))
     let increments = try increments(column.id, entry.table, cells)
-    if let policy = transaction.catalog.policies(of: entry.table, in: try owner)[column.id], !time.isImport {
+    if let policy = transaction.catalog.policies(of: entry.table, in: try planner.owner)[column.id], !time.isImport {
       if policy == .keepBoth {
         if Self.isKept(new) {
           cells[try keptPart(entry.table, index) { cells[$0]?.stamp.time }.column] = State.Cell(
             stamp: stamp, value: new)
         }
       } else if let shown {
-        let name = ColumnPart(policy, author: writer.author, column: column.name).name
+        let name = ColumnPart(policy, author: planner.writer.author, column: column.name).name
         let own = try transaction.catalog.columnNumber(name, of: entry.table.id)
         if policy.isComparison {
           let kept = kept(policy, entry.written(column.id, new, over: shown), over: shown)
@@ -119,7 +122,7 @@ extension FlushPlanner {
         }
       }
     }
-    cells[column.id] = State.Cell(stamp: stamp, value: try value(entry, index, Self.own(new, increments)))
+    cells[column.id] = State.Cell(stamp: stamp, value: try planner.value(entry, index, Self.own(new, increments)))
   }
 
   /// Returns whether the values that a row shows in a column depend on parts.
@@ -147,13 +150,14 @@ extension FlushPlanner {
 
   /// Returns the parts of a new record whose columns were written after the row was inserted. `row` then has the values
   /// that were inserted.
-  mutating func firstParts(
+  func firstParts(
     _ entry: PendingSlice.Entry, _ row: inout [Value], at time: HybridTime
   ) throws -> ChangedParts {
     var changed = ChangedParts()
     guard entry.hasFormerValues else { return changed }
-    for (column, policy) in transaction.catalog.policies(of: entry.table, in: try owner).sorted(by: { $0.key < $1.key })
-    {
+    for (column, policy) in transaction.catalog.policies(of: entry.table, in: try planner.owner).sorted(by: {
+      $0.key < $1.key
+    }) {
       guard let index = entry.table.indexes[column], let was = entry.before(column) else { continue }
       let new = row[index]
       if policy.isComparison {
@@ -161,9 +165,9 @@ extension FlushPlanner {
         if kept == new { continue }
         changed.folded[column] = (kept, new)
         row[index] = kept
-        plan.reshown.append(entry.ref)
+        planner.plan.reshown.append(entry.ref)
       } else if policy == .counter, new != was, let value = counted((was, was), new, own: nil, 0) {
-        let name = ColumnPart(policy, author: writer.author, column: entry.table.columns[index].name).name
+        let name = ColumnPart(policy, author: planner.writer.author, column: entry.table.columns[index].name).name
         let own = try transaction.catalog.columnNumber(name, of: entry.table.id)
         changed.cells.append(ChangedParts.Cell(column: own, name: name, time: time, value: value))
         changed.folded[column] = (was, new)
@@ -171,11 +175,6 @@ extension FlushPlanner {
       }
     }
     return changed
-  }
-
-  /// The account that owns the zone, or nil if it is this account.
-  var owner: AccountID? {
-    get throws { try transaction.catalog.zones().entries[records.zone.id]?.standing.owner }
   }
 
   /// Returns the column's own value and the one that its row showed before the write, or nil if that is unknown.
@@ -219,6 +218,14 @@ extension FlushPlanner {
     return kept
   }
 
+  /// Returns a written value as the part that keeps it.
+  private func keptCell(
+    _ table: TableForm, _ index: Int, _ value: Value, at time: HybridTime, _ old: StoredRecord
+  ) throws -> ChangedParts.Cell {
+    let (own, name) = try keptPart(table, index) { own in old.extra[own].map { _ in old.stamps.stamp(of: own).time } }
+    return ChangedParts.Cell(column: own, name: name, time: time, value: value)
+  }
+
   /// Returns the author's part that keeps the next value of a column: an unused one, or else the oldest.
   ///
   /// - Parameter time: Returns the time of a part, or nil if it is unused.
@@ -226,7 +233,7 @@ extension FlushPlanner {
     _ table: TableForm, _ index: Int, _ time: (Int64) -> HybridTime?
   ) throws -> (column: Int64, name: String) {
     func part(_ place: Int) throws -> (column: Int64, name: String) {
-      let part = ColumnPart(.keepBoth, author: writer.author, column: table.columns[index].name, place: place)
+      let part = ColumnPart(.keepBoth, author: planner.writer.author, column: table.columns[index].name, place: place)
       return (try transaction.catalog.columnNumber(part.name, of: table.id), part.name)
     }
     var oldest = try part(0)

@@ -3,90 +3,137 @@ import MeshCore
 /// Handles columns and tables that were renamed here. A renaming is not an edit: each value continues under the new
 /// name with its stamp. All devices that rename therefore send the same. A later edit under the old name is also later
 /// under the new one.
-extension FlushPlanner {
+struct RenamePlanner {
+  typealias State = ZoneRecords.State
+
+  let planner: FlushPlanner
+
+  private var records: ZoneRecords { planner.records }
+  private var transaction: Transaction { planner.transaction }
+  private var policies: PolicyPlanner { PolicyPlanner(planner: planner) }
+
+  /// A renamed record on the way to its cells under the new names.
+  private struct Renaming {
+    let entry: PendingSlice.Entry
+    let old: StoredRecord
+    let before: State
+    var news: [Int64: State.Cell]
+    /// The columns that programs wrote.
+    var written: [Int64] = []
+  }
+
+  /// A column of a renamed record, and the merged cell that it had under a former name.
+  private struct Column {
+    let id: Int64
+    let index: Int
+    let former: Int64?
+    let cell: State.Cell?
+  }
+
   /// Copies the merged values of former names to columns that were renamed.
-  mutating func rename(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]?) throws -> Bool {
+  func rename(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]?) throws -> Bool {
     transaction.reached(.columnRenamed)
     let before = try records.state(entry.ref, old)
-    var news = try renamedParts(entry, before)
-    var written: [Int64] = []
-    for (column, wall) in entry.columns.sorted(by: { $0.key < $1.key }) {
-      guard let index = entry.table.indexes[column] else { continue }
-      let former = entry.table.origins[column]?.first { before.cells[$0] != nil && old.extra[$0] != nil }
-      let cell = former.flatMap { before.cells[$0] }
+    var renaming = Renaming(entry: entry, old: old, before: before, news: try renamedParts(entry, before))
+    for (id, wall) in entry.columns.sorted(by: { $0.key < $1.key }) {
+      guard let index = entry.table.indexes[id] else { continue }
+      let former = entry.table.origins[id]?.first { before.cells[$0] != nil && old.extra[$0] != nil }
+      let column = Column(id: id, index: index, former: former, cell: former.flatMap { before.cells[$0] })
       switch wall {
-      case PendingSlice.renamed:
-        guard let cell else { continue }
-        if let known = before.cells[column] {
-          if let moved = moved(entry, column, before, known), cell.stamp <= known.stamp, cell.value != known.value {
-            if moved != known { lose(entry, column, known, to: global(time(now, after: old))) }
-            let shown = former.flatMap { old.shown[$0] } ?? cell.value
-            news[column] = State.Cell(
-              stamp: global(time(now, after: old)),
-              value: try Self.own(shown, increments(column, entry.table, before.cells)))
-            continue
-          }
-          guard cell.stamp != known.stamp else {
-            // One statement wrote both columns. The program knows only the former name, in a table that has both.
-            if known.value == .null, cell.value != .null {
-              news[column] = State.Cell(stamp: global(time(now, after: old)), value: cell.value)
-            }
-            continue
-          }
-          if try isOtherColumn(entry, column, cell) { continue }
-          try settle(entry, column, cell, known)
-          if cell.stamp < known.stamp { continue }
-        }
-        news[column] = cell
+      case PendingSlice.renamed: try follow(column, &renaming)
       case PendingSlice.migrated:
-        guard let row, before.cells[column] == nil else { continue }
-        news[column] = State.Cell(stamp: global(importTime), value: try value(entry, index, row[index]))
-        written.append(column)
+        guard let row, before.cells[id] == nil else { continue }
+        renaming.news[id] = State.Cell(
+          stamp: planner.global(planner.importTime), value: try planner.value(entry, index, row[index]))
+        renaming.written.append(id)
       default:
         guard let row else { continue }
-        let isBase = old.held == .untracked
-        let isShown = try !isBase && (old.hides(column) || old.extra[column] == nil && isStamped(column, old))
-        var cells = before.cells.merging(news) { $1 }
-        if try transaction.catalog.policies(of: entry.table, in: owner)[column] != nil
-          || hasParts(column, entry.table, cells)
-        {
-          if !isShown, let cell {
-            if let known = before.cells[column], known.stamp != cell.stamp { try settle(entry, column, cell, known) }
-            if before.cells[column].map({ $0.stamp < cell.stamp }) ?? true { cells[column] = cell }
-          }
-          let shown =
-            isShown
-            ? old.shown[column] ?? before.cells[column]?.value
-            : entry.table.origins[column]?.lazy.compactMap { old.shown[$0] ?? old.extra[$0] }.first
-              ?? entry.before(column)
-          try write(entry, index, row[index], at: time(wall, after: old), over: shown, &cells)
-          news = cells.filter { before.cells[$0.key] != $0.value }
-          written.append(column)
-          continue
-        }
-        if isBase, let merged = cell ?? before.cells[column] {
-          let base = old.base(former ?? column)
-          let isEdited = try !isSame(entry, index, row[index], base)
-          // Others wrote a value while the table was not synchronized here, and the program had not seen it.
-          if !isEdited || base != merged.value {
-            if isEdited { try lose(entry, index, row[index], at: time(wall), to: records.local(merged.stamp)) }
-            if let cell, before.cells[column].map({ $0.stamp < cell.stamp }) ?? true { news[column] = cell }
-            continue
-          }
-        }
-        // Somebody wrote a value under the new name that this row never showed.
-        if let known = before.cells[column], let cell, !isShown, known.stamp > cell.stamp,
-          moved(entry, column, before, known) == nil
-        {
-          try lose(entry, index, row[index], at: time(wall), to: records.local(known.stamp))
-        } else {
-          news[column] = State.Cell(
-            stamp: global(time(wall, after: old)), value: try value(entry, index, row[index]))
-          written.append(column)
-        }
+        try write(row[index], at: wall, column, &renaming)
       }
     }
-    return try go(on: entry, before, old, with: news, written)
+    return try go(on: entry, before, old, with: renaming.news, renaming.written)
+  }
+
+  /// Continues a column with the cell that it had under its former name.
+  private func follow(_ column: Column, _ renaming: inout Renaming) throws {
+    let (entry, old, before) = (renaming.entry, renaming.old, renaming.before)
+    guard let cell = column.cell else { return }
+    if let known = before.cells[column.id] {
+      if let moved = moved(entry, column.id, before, known), cell.stamp <= known.stamp, cell.value != known.value {
+        if moved != known {
+          loseCell(entry, column.id, known, to: planner.global(planner.time(planner.now, after: old)))
+        }
+        let shown = column.former.flatMap { old.shown[$0] } ?? cell.value
+        renaming.news[column.id] = State.Cell(
+          stamp: planner.global(planner.time(planner.now, after: old)),
+          value: try PolicyPlanner.own(shown, policies.increments(column.id, entry.table, before.cells)))
+        return
+      }
+      guard cell.stamp != known.stamp else {
+        // One statement wrote both columns. The program knows only the former name, in a table that has both.
+        if known.value == .null, cell.value != .null {
+          renaming.news[column.id] = State.Cell(
+            stamp: planner.global(planner.time(planner.now, after: old)), value: cell.value)
+        }
+        return
+      }
+      if try isOtherColumn(entry, column.id, cell) { return }
+      try settle(entry, column.id, cell, known)
+      if cell.stamp < known.stamp { return }
+    }
+    renaming.news[column.id] = cell
+  }
+
+  /// Adds a program's write to a column that has a former name.
+  private func write(_ value: Value, at wall: Int64, _ column: Column, _ renaming: inout Renaming) throws {
+    let (entry, old, before) = (renaming.entry, renaming.old, renaming.before)
+    let isBase = old.held == .untracked
+    let isShown =
+      try !isBase && (old.hides(column.id) || old.extra[column.id] == nil && planner.isStamped(column.id, old))
+    var cells = before.cells.merging(renaming.news) { $1 }
+    if try transaction.catalog.policies(of: entry.table, in: planner.owner)[column.id] != nil
+      || policies.hasParts(column.id, entry.table, cells)
+    {
+      if !isShown, let cell = column.cell {
+        if let known = before.cells[column.id], known.stamp != cell.stamp {
+          try settle(entry, column.id, cell, known)
+        }
+        if before.cells[column.id].map({ $0.stamp < cell.stamp }) ?? true { cells[column.id] = cell }
+      }
+      let shown =
+        isShown
+        ? old.shown[column.id] ?? before.cells[column.id]?.value
+        : entry.table.origins[column.id]?.lazy.compactMap { old.shown[$0] ?? old.extra[$0] }.first
+          ?? entry.before(column.id)
+      try policies.write(entry, column.index, value, at: planner.time(wall, after: old), over: shown, &cells)
+      renaming.news = cells.filter { before.cells[$0.key] != $0.value }
+      renaming.written.append(column.id)
+      return
+    }
+    if isBase, let merged = column.cell ?? before.cells[column.id] {
+      let base = old.base(column.former ?? column.id)
+      let isEdited = try !planner.isSame(entry, column.index, value, base)
+      // Others wrote a value while the table was not synchronized here, and the program had not seen it.
+      if !isEdited || base != merged.value {
+        if isEdited {
+          try planner.lose(entry, column.index, value, at: planner.time(wall), to: records.local(merged.stamp))
+        }
+        if let cell = column.cell, before.cells[column.id].map({ $0.stamp < cell.stamp }) ?? true {
+          renaming.news[column.id] = cell
+        }
+        return
+      }
+    }
+    // Somebody wrote a value under the new name that this row never showed.
+    if let known = before.cells[column.id], let cell = column.cell, !isShown, known.stamp > cell.stamp,
+      moved(entry, column.id, before, known) == nil
+    {
+      try planner.lose(entry, column.index, value, at: planner.time(wall), to: records.local(known.stamp))
+    } else {
+      renaming.news[column.id] = State.Cell(
+        stamp: planner.global(planner.time(wall, after: old)), value: try planner.value(entry, column.index, value))
+      renaming.written.append(column.id)
+    }
   }
 
   /// Returns the parts that continue under the new names of their columns.
@@ -109,7 +156,7 @@ extension FlushPlanner {
 
   /// Notes the lesser of a column's values under its two names as a conflict, if the author of the other value had not
   /// seen it.
-  private mutating func settle(
+  private func settle(
     _ entry: PendingSlice.Entry, _ column: Int64, _ renamed: State.Cell, _ known: State.Cell
   ) throws {
     let (loser, winner) = renamed.stamp < known.stamp ? (renamed, known) : (known, renamed)
@@ -117,11 +164,11 @@ extension FlushPlanner {
     // If the name was another column's, who has seen a value under it may have seen that column's.
     let isReused = entry.table.leftTo[column] != nil
     guard try isReused || records.mayBeUnseen(loser.stamp, by: winner.stamp.author) else { return }
-    lose(entry, column, loser, to: winner.stamp)
+    loseCell(entry, column, loser, to: winner.stamp)
   }
 
-  private mutating func lose(_ entry: PendingSlice.Entry, _ column: Int64, _ loser: State.Cell, to winner: Stamp) {
-    plan.losses.append(
+  private func loseCell(_ entry: PendingSlice.Entry, _ column: Int64, _ loser: State.Cell, to winner: Stamp) {
+    planner.plan.losses.append(
       .init(ref: entry.ref, loss: State.Loss(column: column, loser: loser, winner: winner, wasLocal: true)))
   }
 
@@ -136,7 +183,7 @@ extension FlushPlanner {
   /// Returns whether the author of a value under a former name uses the present name, too. For that author the former name
   /// is the name of another column by now.
   private func isOtherColumn(_ entry: PendingSlice.Entry, _ column: Int64, _ cell: State.Cell) throws -> Bool {
-    guard cell.stamp.author != writer.author, entry.table.leftTo[column] == nil,
+    guard cell.stamp.author != planner.writer.author, entry.table.leftTo[column] == nil,
       let author = try transaction.catalog.knownAuthor(cell.stamp.author)
     else { return false }
     return try records.hasNamed(author, entry.table.id, column)
@@ -144,26 +191,26 @@ extension FlushPlanner {
 
   /// Gives the record these cells and sends them. It uses the row of a birth, which may contain stamps of others. The
   /// time of the birth doesn't change.
-  private mutating func go(
+  private func go(
     on entry: PendingSlice.Entry, _ before: State, _ old: StoredRecord?, with news: [Int64: State.Cell],
     _ written: [Int64]
   ) throws -> Bool {
     if news.isEmpty {
-      if old != nil { plan.reshown.append(entry.ref) }
+      if old != nil { planner.plan.reshown.append(entry.ref) }
       return true
     }
-    let life = before.life ?? Stamp(time: .zero, author: writer.author)
-    guard try emit(entry, news, before.generation, life) else { return false }
+    let life = before.life ?? Stamp(time: .zero, author: planner.writer.author)
+    guard try planner.emit(entry, news, before.generation, life) else { return false }
     let after = State(
       generation: before.generation, life: before.life, cells: before.cells.merging(news) { $1 })
-    plan.placed.append(.init(ref: entry.ref, table: entry.table, state: after, old: old, written: written))
+    planner.plan.placed.append(.init(ref: entry.ref, table: entry.table, state: after, old: old, written: written))
     return true
   }
 
   // MARK: Tables
 
   /// Continues a record of a renamed table with the values that were merged under the table's former name.
-  mutating func adopt(
+  func adopt(
     _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?, from table: Int64
   ) throws -> Bool {
     guard let source = try records.load(RecordRef(table: table, key: entry.ref.key)) else { return true }
@@ -175,7 +222,7 @@ extension FlushPlanner {
       guard let winner = loss.winner, try records.mayBeUnseen(loss.loser.stamp, by: winner.author),
         state.cells[loss.column]?.value != loss.loser.value
       else { continue }
-      plan.losses.append(.init(ref: entry.ref, loss: loss))
+      planner.plan.losses.append(.init(ref: entry.ref, loss: loss))
     }
     guard state.isAlive else { return try adoptDeleted(entry, state, old, row, base, source) }
     var cells = state.cells
@@ -186,14 +233,14 @@ extension FlushPlanner {
       if state == former, base == former.cells.mapValues(\.value) {
         return try adoptDelete(entry, state.generation.nextGeneration, old)
       }
-      try loseDelete(entry, to: records.local(state.life ?? global(.zero)))
+      try planner.loseDelete(entry, to: records.local(state.life ?? planner.global(.zero)))
     }
     return try place(entry, State(generation: state.generation, life: state.life, cells: cells), old, known)
   }
 
   /// Adds changes that others wrote under the table's former name after the record was adopted. A program's write here
   /// at the same time is later, because nobody has merged it yet.
-  mutating func follow(
+  func follow(
     _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?, from table: Int64
   ) throws -> Bool {
     let known = try old.map { try records.state(entry.ref, $0) } ?? State()
@@ -209,10 +256,10 @@ extension FlushPlanner {
   /// - Parameters:
   ///   - state: The record with the changes of others.
   ///   - known: The record as it is merged here.
-  mutating func follow(
+  func follow(
     _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?, with state: State, after known: State
   ) throws -> Bool {
-    guard state != known else { return try addWritten(entry, old, row) }
+    guard state != known else { return try planner.addWritten(entry, old, row) }
     let wasWritten = entry.isInserted || entry.isDeleted || !entry.columns.isEmpty
     let written = entry.table.columns.indices.filter { index in
       let column = entry.table.columns[index].id
@@ -222,32 +269,35 @@ extension FlushPlanner {
     guard let row else {
       guard wasWritten else { return try place(entry, state, old, known) }
       for (column, cell) in state.cells where known.cells[column] != cell && cell.value != .null {
-        let loss = State.Loss(column: column, loser: cell, winner: global(time(entry.wall)), wasLocal: true)
-        plan.losses.append(.init(ref: entry.ref, loss: loss))
+        let loss = State.Loss(
+          column: column, loser: cell, winner: planner.global(planner.time(entry.wall)), wasLocal: true)
+        planner.plan.losses.append(.init(ref: entry.ref, loss: loss))
       }
-      return try addWritten(entry, old, row)
+      return try planner.addWritten(entry, old, row)
     }
     guard state.isAlive else {
       for index in written {
-        try lose(entry, index, row[index], at: time(entry.wall), to: records.local(state.life ?? global(.zero)))
+        try planner.lose(
+          entry, index, row[index], at: planner.time(entry.wall), to: records.local(state.life ?? planner.global(.zero))
+        )
       }
       return try adoptDelete(entry, state.generation, old)
     }
     var cells = state.cells
     for index in written {
       let column = entry.table.columns[index].id
-      let time = time(entry.columns[column] ?? entry.wall, after: old)
-      if try transaction.catalog.policies(of: entry.table, in: owner)[column] != nil
-        || hasParts(column, entry.table, cells)
+      let time = planner.time(entry.columns[column] ?? entry.wall, after: old)
+      if try transaction.catalog.policies(of: entry.table, in: planner.owner)[column] != nil
+        || policies.hasParts(column, entry.table, cells)
       {
         let shown = old?.shown[column] ?? known.cells[column]?.value
-        try write(entry, index, row[index], at: time, over: shown, &cells)
+        try policies.write(entry, index, row[index], at: time, over: shown, &cells)
         continue
       }
-      let cell = State.Cell(stamp: global(time), value: try value(entry, index, row[index]))
+      let cell = State.Cell(stamp: planner.global(time), value: try planner.value(entry, index, row[index]))
       if let theirs = state.cells[column], theirs != known.cells[column], theirs.value != cell.value {
         let loss = State.Loss(column: column, loser: theirs, winner: cell.stamp, wasLocal: true)
-        plan.losses.append(.init(ref: entry.ref, loss: loss))
+        planner.plan.losses.append(.init(ref: entry.ref, loss: loss))
       }
       cells[column] = cell
     }
@@ -257,16 +307,16 @@ extension FlushPlanner {
   }
 
   /// Gives the record this state, and sends the new parts.
-  private mutating func place(
+  private func place(
     _ entry: PendingSlice.Entry, _ state: State, _ old: StoredRecord?, _ known: State, _ written: [Int64] = []
   ) throws -> Bool {
     guard state.isAlive else { return try adoptDelete(entry, state.generation, old) }
     let news = state.cells.filter { known.cells[$0.key] != $0.value || known.generation != state.generation }
-    let life = state.life ?? Stamp(time: .zero, author: writer.author)
+    let life = state.life ?? Stamp(time: .zero, author: planner.writer.author)
     if !news.isEmpty || known.generation != state.generation {
-      guard try emit(entry, news, state.generation, life) else { return false }
+      guard try planner.emit(entry, news, state.generation, life) else { return false }
     }
-    plan.placed.append(.init(ref: entry.ref, table: entry.table, state: state, old: old, written: written))
+    planner.plan.placed.append(.init(ref: entry.ref, table: entry.table, state: state, old: old, written: written))
     return true
   }
 
@@ -295,21 +345,22 @@ extension FlushPlanner {
   }
 
   /// Adds the changes that somebody wrote to the row while its table was not synchronized.
-  private mutating func writeAgain(
+  private func writeAgain(
     _ entry: PendingSlice.Entry, _ row: [Value], _ cells: inout [Int64: State.Cell], _ former: State,
     base: [Int64: Value]
   ) throws {
     for index in entry.table.columns.indices {
       let column = entry.table.columns[index].id
-      if let shown = base[column], try hasParts(column, entry.table, cells) {
+      if let shown = base[column], try policies.hasParts(column, entry.table, cells) {
         if row[index] == shown { continue }
-        try write(entry, index, row[index], at: time(entry.columns[column] ?? now), over: shown, &cells)
+        try policies.write(
+          entry, index, row[index], at: planner.time(entry.columns[column] ?? planner.now), over: shown, &cells)
         continue
       }
-      let shown = try value(entry, index, row[index])
+      let shown = try planner.value(entry, index, row[index])
       guard let known = cells[column] else {
         if row[index] != .null, index != entry.table.keyColumn || row[index] != entry.ref.key {
-          cells[column] = State.Cell(stamp: global(importTime), value: shown)
+          cells[column] = State.Cell(stamp: planner.global(planner.importTime), value: shown)
         }
         continue
       }
@@ -317,25 +368,28 @@ extension FlushPlanner {
       // A column that the former table didn't have has its default in each row. Nobody wrote that value.
       if former.cells[column] == nil, row[index] == entry.table.defaultValue(index) { continue }
       if known == former.cells[column], base[column] == known.value {
-        cells[column] = State.Cell(stamp: global(time(entry.columns[column] ?? now)), value: shown)
+        cells[column] = State.Cell(
+          stamp: planner.global(planner.time(entry.columns[column] ?? planner.now)), value: shown)
       } else {
-        try lose(entry, index, row[index], at: time(now), to: records.local(known.stamp))
+        try planner.lose(entry, index, row[index], at: planner.time(planner.now), to: records.local(known.stamp))
       }
     }
   }
 
   /// Handles a record that was deleted under one of the names. If its row is still here, the row is deleted. Values
   /// that nobody has seen are kept as conflicts.
-  private mutating func adoptDeleted(
+  private func adoptDeleted(
     _ entry: PendingSlice.Entry, _ state: State, _ old: StoredRecord?, _ row: [Value]?, _ base: [Int64: Value],
     _ source: StoredRecord
   ) throws -> Bool {
     if let row {
       // The row was written again after the delete.
-      if !source.isAlive, base.isEmpty { return try birth(entry, old ?? source, row) }
+      if !source.isAlive, base.isEmpty { return try planner.birth(entry, old ?? source, row) }
       for index in entry.table.columns.indices where row[index] != .null && index != entry.table.keyColumn {
-        if try value(entry, index, row[index]) == base[entry.table.columns[index].id] { continue }
-        try lose(entry, index, row[index], at: time(now), to: records.local(state.life ?? global(.zero)))
+        if try planner.value(entry, index, row[index]) == base[entry.table.columns[index].id] { continue }
+        try planner.lose(
+          entry, index, row[index], at: planner.time(planner.now),
+          to: records.local(state.life ?? planner.global(.zero)))
       }
     }
     return try adoptDelete(entry, state.generation, old)
@@ -344,17 +398,18 @@ extension FlushPlanner {
   /// Sends the delete of an adopted record.
   ///
   /// - Parameter generation: The generation of the delete.
-  private mutating func adoptDelete(
+  private func adoptDelete(
     _ entry: PendingSlice.Entry, _ generation: UInt64, _ old: StoredRecord?
   ) throws -> Bool {
-    let place = layout.place(of: entry.table)
-    guard layout.take(entry.ref.key.encodedBound + 24, fields: 0, long: 0, of: room, for: entry.table) else {
+    let place = planner.layout.place(of: entry.table)
+    guard planner.layout.take(entry.ref.key.encodedBound + 24, fields: 0, long: 0, of: planner.room, for: entry.table)
+    else {
       return false
     }
-    let stamp = global(time(now, after: old))
-    layout.tables[place].rows.append(
+    let stamp = planner.global(planner.time(planner.now, after: old))
+    planner.layout.tables[place].rows.append(
       RowChange(key: entry.ref.key, generation: generation, isLife: true, stamp: stamp, fields: []))
-    plan.placed.append(
+    planner.plan.placed.append(
       .init(ref: entry.ref, table: entry.table, state: State(generation: generation, life: stamp), old: old))
     return true
   }

@@ -1,7 +1,7 @@
 import MeshCore
 
 /// Handles the effects of `ON DELETE SET NULL` and `SET DEFAULT`.
-extension FlushPlanner {
+extension ZoneRecords {
   /// Returns the references that SQLite set to NULL or the default because their parent was deleted, by column with the
   /// merged value. Such values are derived and therefore not sent.
   ///
@@ -13,7 +13,7 @@ extension FlushPlanner {
   ) throws -> [Int64: Value] {
     guard old.isShown, !entry.isInserted else { return [:] }
     var found: [Int64: Value] = [:]
-    var values = try records.values(entry.ref, old, row: records.named(row, old, entry.table))
+    var values = try values(entry.ref, old, row: named(row, old, entry.table))
     for reference in entry.table.references where reference.isReset && edited.contains(reference.column) {
       let column = entry.table.columns[reference.column].id
       let shown = reference.action == .setDefault ? entry.table.defaultValue(reference.column) : .null
@@ -21,12 +21,12 @@ extension FlushPlanner {
         let parent = transaction.catalog.table(reference.parent)
       else { continue }
       let key = try transaction.pending.deletedKey(of: parent.id, after: entry.firstID, at: wall)
-      guard let key, try !records.hasRow(parent, key) else { continue }
+      guard let key, try !hasRow(parent, key) else { continue }
       found[column] = key
       values[column] = key
     }
     guard !found.isEmpty else { return [:] }
-    guard try records.hash(entry.ref, old, values) == old.hash else { return [:] }
+    guard try hash(entry.ref, old, values) == old.hash else { return [:] }
     transaction.reached(.resetDerived)
     return found
   }

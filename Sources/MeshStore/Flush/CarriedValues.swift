@@ -1,18 +1,26 @@
 import MeshCore
 
-/// Handles rows that get another key. The record of the new key begins with the row's values.
-extension FlushPlanner {
+/// The values that a row takes along when it gets another key. The record of the new key begins with the row's values.
+struct CarriedValues {
   /// The longest value that a record takes along from its former key, in bytes.
-  private static let longestCarried = 16 << 10
+  private static let longest = 16 << 10
+
+  let records: ZoneRecords
+  /// Whether tables lack columns that their records have, as far as it was asked for.
+  private var lacking: [Int64: Bool] = [:]
+
+  private var transaction: Transaction { records.transaction }
+
+  init(_ records: ZoneRecords) { self.records = records }
 
   /// Returns the values in columns that this file's table lacks, of the record from which a born row got its key. The
   /// program could not read them, so it didn't mean to drop them. Long values stay with the former key, where
   /// `mesh restore` finds them.
-  mutating func carriedValues(_ entry: PendingSlice.Entry, at time: HybridTime) throws -> [ChangedParts.Cell] {
+  mutating func of(_ entry: PendingSlice.Entry, at time: HybridTime) throws -> [ChangedParts.Cell] {
     guard let note = entry.insertID, try lacksColumns(entry.table), let record = try former(entry.table, note)
     else { return [] }
     return try record.extra.filter { column, value in
-      try isLacking(column, entry.table) && value.asset == nil && value.byteCount <= Self.longestCarried
+      try isLacking(column, entry.table) && value.asset == nil && value.byteCount <= Self.longest
     }.sorted { $0.key < $1.key }.map { column, value in
       ChangedParts.Cell(column: column, name: try transaction.catalog.column(column).name, time: time, value: value)
     }

@@ -6,9 +6,6 @@ public final class StoreMerges: MergeStore, StorePart {
   private let localWrites: StoreLocalWrites
   /// The progress of merging in each zone.
   private var turns: [ZoneID: MergeTurns] = [:]
-  /// Records whose hash doesn't match their values, although a comparison found nothing to send. Change sets are merged
-  /// into them all the same.
-  private(set) var believed: Set<RecordRef> = []
 
   init(_ access: StoreAccess, _ localWrites: StoreLocalWrites) {
     (self.access, self.localWrites) = (access, localWrites)
@@ -183,7 +180,7 @@ public final class StoreMerges: MergeStore, StorePart {
     let transaction = records.transaction
     var head = try transaction.catalog.heads.of(slice.head.author, records.zone.id)
     let materialiser = try Materialiser(records, transaction.progress(), refused: refused)
-    materialiser.believed = believed
+    materialiser.believed = access.believed
     let merger = Merger(records, materialiser, previous: head, owners, now: now)
     var context: CausalContext?
     for part in slice.parts {
@@ -214,16 +211,4 @@ public final class StoreMerges: MergeStore, StorePart {
 
   /// Returns whether merged values wait to be shown.
   public func isShowing() throws -> Bool { try read { try $0.work.isShowing() } }
-
-  /// Notes the row's differences, as a comparison of the whole table would. Without a reader, all of its columns count
-  /// as changed. If there is anything to flush, a flush comes next.
-  func note(_ unnoticed: Unnoticed, _ reader: ChangeSetReader? = nil, now: Int64) throws {
-    try write { transaction in
-      guard try transaction.isCurrent(), let table = transaction.catalog.table(unnoticed.ref.table) else { return }
-      let slice = try TableSlice(
-        transaction, table, record: unnoticed.ref.key, reader.map { reader in { _ in reader } })
-      if slice.isEmpty { believed.insert(unnoticed.ref) } else { transaction.reached(.writeUnnoticed) }
-      try slice.insertNotes(transaction.pending, now: now)
-    }
-  }
 }

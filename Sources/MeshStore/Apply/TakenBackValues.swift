@@ -36,7 +36,8 @@ struct TakenBackValues {
     let isDelete = !before.isAlive && after.isAlive && before.life.map { fate($0) == .receipt } ?? false
     if !receipt.isEmpty || isDelete {
       let values = try receipt.mapValues { cell in
-        try cell.value.asset.flatMap { try records.transaction.contents.bytes(of: $0, nil) }.map(Value.blob) ?? cell.value
+        try cell.value.asset.flatMap { try records.transaction.contents.bytes(of: $0, nil) }.map(Value.blob)
+          ?? cell.value
       }
       try records.transaction.noteReceipt(
         ref, isDelete ? nil : values, zone: records.zone.id, .cut, now: now)

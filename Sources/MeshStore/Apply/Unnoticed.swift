@@ -20,3 +20,17 @@ extension Materialiser {
     guard try isThere && records.hash(ref, state) == record.hash else { throw Unnoticed(ref: ref) }
   }
 }
+
+extension StorePart {
+  /// Notes the row's differences, as a comparison of the whole table would. Without a reader, all of its columns count
+  /// as changed. If there is anything to flush, a flush comes next.
+  func note(_ unnoticed: Unnoticed, _ reader: ChangeSetReader? = nil, now: Int64) throws {
+    try write { transaction in
+      guard try transaction.isCurrent(), let table = transaction.catalog.table(unnoticed.ref.table) else { return }
+      let slice = try TableSlice(
+        transaction, table, record: unnoticed.ref.key, reader.map { reader in { _ in reader } })
+      if slice.isEmpty { access.believe(unnoticed.ref) } else { transaction.reached(.writeUnnoticed) }
+      try slice.insertNotes(transaction.pending, now: now)
+    }
+  }
+}

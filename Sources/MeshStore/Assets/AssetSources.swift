@@ -9,7 +9,8 @@ struct AssetSources: Step {
   func chunkOfRow(_ index: Int, _ asset: Asset, _ manifest: AssetManifest) throws -> [UInt8]? {
     for cell in try contents.cells(showing: asset.id) {
       if asset.size >= BlobServer.least, let rowid = try contents.rowid(of: cell, size: asset.size),
-        let bytes = transaction.server.chunk(index, of: asset, cell, rowid: rowid), isChunk(bytes, index, asset, manifest)
+        let bytes = transaction.server.chunk(index, of: asset, cell, rowid: rowid),
+        isChunk(bytes, index, asset, manifest)
       {
         return bytes
       }

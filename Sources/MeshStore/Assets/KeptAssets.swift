@@ -17,7 +17,8 @@ struct KeptAssets: Step {
   ///   others, a sync is not worth the time while programs wait for the lock, so a power cut may lose the newest.
   func keep(_ asset: Asset, _ ref: RecordRef, _ column: Int64, isConflict: Bool) throws {
     let limit = isConflict ? staged.budget : min(staged.budget, StoreLimits.assetInMemory)
-    guard !asset.isUnread, asset.size <= limit, try !assets.isKept(asset.id), let manifest = try contents.manifest(asset.id)
+    guard !asset.isUnread, asset.size <= limit, try !assets.isKept(asset.id),
+      let manifest = try contents.manifest(asset.id)
     else {
       return
     }

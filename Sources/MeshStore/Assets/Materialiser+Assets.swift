@@ -117,7 +117,8 @@ extension Materialiser {
         try transaction.contents.keep(asset, manifest, from: cell)
         if try transaction.staged.isComplete(asset, manifest) { continue }
       }
-      guard let size = row[index].asset?.size, let manifest = try transaction.contents.manifest(of: cell, size: size, key: key)
+      guard let size = row[index].asset?.size,
+        let manifest = try transaction.contents.manifest(of: cell, size: size, key: key)
       else { continue }
       let asset = try transaction.contents.remember(manifest)
       try transaction.contents.keep(asset, manifest, from: cell)

@@ -4,9 +4,9 @@ public import MeshCore
 public final class StoreAssets: AssetStore, StorePart {
   let access: StoreAccess
   /// Complete assets that could not be written into their rows. They are not tried again until another asset arrives.
-  var refusedAssets: Set<AssetID> = []
+  private var refused: Set<AssetID> = []
   /// True if a power cut may undo commits that wrote assets into rows.
-  var hasUnsettledAssets = false
+  private var hasUnsettled = false
 
   init(_ access: StoreAccess) { self.access = access }
 
@@ -16,7 +16,9 @@ public final class StoreAssets: AssetStore, StorePart {
 
   public func stage(_ bytes: [UInt8], chunk index: Int, of id: AssetID) throws -> ChunkOutcome {
     try read { transaction in
-      guard let manifest = try transaction.contents.manifest(id), try transaction.assets.isFetched(id) else { return .notNeeded }
+      guard let manifest = try transaction.contents.manifest(id), try transaction.assets.isFetched(id) else {
+        return .notNeeded
+      }
       let asset = try manifest.asset(cryptography)
       guard try !staged.here(asset, manifest).contains(index) else { return .notNeeded }
       guard manifest.isChunk(bytes, index, cryptography) else { return .wrong }
@@ -28,9 +30,73 @@ public final class StoreAssets: AssetStore, StorePart {
       // The sum is used when its row is asked whether it still has the chunk.
       if asset.chunkCount > 1 { staged.proven.note(ChunkSum(bytes), index, of: asset) }
       let isComplete = staged.complete.contains(id)
-      if isComplete { refusedAssets = [] }
+      if isComplete { refused = [] }
       return .staged(isComplete: isComplete)
     }
+  }
+
+  public func wantedAssets(limit: Int, besides: Set<AssetID>) throws -> WantedAssets {
+    try read { transaction in
+      try AssetPlacing(transaction: transaction).sweepStaging(staged.known)
+      let places = AssetPlaces(transaction: transaction)
+      var room = FetchRoom()
+      var wanted = WantedAssets([], isAll: true)
+      var met: Set<AssetID> = []
+      for (asset, device) in try transaction.assets.inWant(limit: limit + besides.count + 1) {
+        guard !besides.contains(asset.id) else {
+          room.occupy(staged.present(asset.id) * Limits.chunk, of: device)
+          continue
+        }
+        guard !met.contains(asset.id), let manifest = try transaction.contents.manifest(asset.id) else { continue }
+        let uses = try transaction.assets.wants(asset.id)
+        guard uses.contains(where: { places.takes(asset.size, table: $0.ref.table, column: $0.column) }) else {
+          continue
+        }
+        guard met.count < limit, room.take(asset.size, of: device) else {
+          wanted.isAll = false
+          continue
+        }
+        met.insert(asset.id)
+        if try transaction.sources.stopSharing(asset, uses) { refused.remove(asset.id) }
+        let fault = try transaction.sources.takeFromRows(asset, manifest, uses)
+        wanted.assets.append(
+          WantedAsset(
+            asset: asset, zones: try transaction.assets.zones(using: asset.id),
+            staged: try staged.here(asset, manifest),
+            fault: fault ?? staged.unplaceable[asset.id]?.reason))
+      }
+      return wanted
+    }
+  }
+
+  public func assetBacklog(_ zone: ZoneID, absent: Set<AssetID>) throws -> AssetBacklog {
+    try settle()
+    return try read { transaction in
+      var isComing: [Asset: Bool] = [:]
+      let places = AssetPlaces(transaction: transaction)
+      for use in try places.lacking(in: zone) {
+        let isTaken = places.takes(use.asset.size, table: use.table, column: use.column)
+        let comes = use.isFetched && isTaken && !absent.contains(use.asset.id)
+        isComing[use.asset] = comes || isComing[use.asset] ?? false
+      }
+      var backlog = AssetBacklog()
+      for (asset, comes) in isComing where !staged.isKept(asset.id) {
+        let bytes = max(0, asset.size - staged.present(asset.id) * Limits.chunk)
+        let amount = AssetBacklog.Amount(assets: 1, bytes: bytes)
+        if comes { backlog.coming += amount } else { backlog.absent += amount }
+      }
+      return backlog
+    }
+  }
+
+  /// Makes the assets that were reported as present survive a power cut. Chunks that arrive are requested again after a
+  /// power cut, so nothing is synced before.
+  private func settle() throws {
+    try guarding { for asset in refused { try staged.settle(asset) } }
+    guard hasUnsettled else { return }
+    // A durable commit syncs all commits before it, and this one changes a page.
+    try write { try $0.applying {} }
+    hasUnsettled = false
   }
 
   // MARK: Giving
@@ -51,14 +117,16 @@ public final class StoreAssets: AssetStore, StorePart {
 
   public func chunks(of id: AssetID, zone: ZoneID) throws -> ChunkSet? {
     let chunks = try read { transaction -> ChunkSet? in
-      guard try transaction.assets.isUsed(id, in: zone), let manifest = try transaction.contents.manifest(id) else { return nil }
+      guard try transaction.assets.isUsed(id, in: zone), let manifest = try transaction.contents.manifest(id) else {
+        return nil
+      }
       let asset = try manifest.asset(cryptography)
       // The bytes are checked when a peer asks for them, because a row may have been written since.
       return try transaction.sources.showsInRow(id) ? .all(asset.chunkCount) : staged.chunks(asset, manifest)
     }
     // Another device may give up its copy because this one is complete.
     guard let chunks, chunks.isComplete else { return chunks }
-    try settleAssets()
+    try settle()
     if !staged.isLasting(id) { reached(.assetSettled) }
     try guarding { try staged.settle(id) }
     return chunks
@@ -71,7 +139,7 @@ public final class StoreAssets: AssetStore, StorePart {
       $0.value.until > now && $0.value.until <= now + Self.placementPause
     }
     let places = try read { transaction in
-      let places = try AssetPlacing(transaction: transaction).placeable(besides: refusedAssets.union(staged.unplaceable.keys))
+      let places = try AssetPlacing(transaction: transaction).placeable(besides: refused.union(staged.unplaceable.keys))
       for place in places where staged.shared[place.asset] == nil {
         if let (cell, old) = try transaction.sources.previous(place.want) { try transaction.kept.prepare(old, cell) }
       }
@@ -90,14 +158,14 @@ public final class StoreAssets: AssetStore, StorePart {
       for place in places { staged.unplaceable[place.asset] = (error.message, now + Self.placementPause) }
       return true
     }
-    if !isDurable { hasUnsettledAssets = true }
+    if !isDurable { hasUnsettled = true }
     for asset in placed {
       staged.unshare(asset)
       try sweep(asset)
     }
     // Chunks that a row no longer shares are downloaded.
     let left = Set(places.map(\.asset)).subtracting(placed)
-    refusedAssets.formUnion(left.intersection(staged.complete))
+    refused.formUnion(left.intersection(staged.complete))
     return !placed.isEmpty || !left.isSubset(of: staged.complete)
   }
 
@@ -119,5 +187,39 @@ public final class StoreAssets: AssetStore, StorePart {
       try AssetPlacing(transaction: transaction).sweepStaging(there)
       if try !transaction.work.hasRewrites() { try transaction.assets.removeUnused() }
     }
+  }
+
+  // MARK: Removing
+
+  /// Removes an asset from the rows that show it, and doesn't download it until it is requested.
+  ///
+  /// The records keep their value. They return to the state before the BLOB arrived, so nothing is sent, and no row
+  /// says that somebody cleared the column. Each row shows NULL in it, or the default if the column is `NOT NULL`. The
+  /// asset is also removed from the staging.
+  ///
+  /// Nothing may be pending. The caller has made sure that another device has the bytes.
+  ///
+  /// - Returns: The number of rows that showed it.
+  /// - Throws: `EvictionError`. In that case, only changes of an earlier call remain.
+  @discardableResult
+  public func evict(_ asset: AssetID) throws -> Int {
+    var rows = 0
+    while true {
+      let version = try read { try $0.dataVersion() }
+      let cells = try read { try Eviction(transaction: $0).evictable(asset) }
+      // Bytes can be written without firing triggers, so the compared state must still be valid.
+      let done = try write { transaction in
+        guard try transaction.dataVersion() == version else {
+          transaction.reached(.evictionInterrupted)
+          throw EvictionError.written
+        }
+        return try Eviction(transaction: transaction).evict(cells, asset)
+      }
+      rows += done
+      guard done == StoreLimits.placedRows else { break }
+    }
+    refused.remove(asset)
+    try guarding { try staged.remove(asset) }
+    return rows
   }
 }

@@ -50,7 +50,9 @@ public final class StoreCapture: CaptureStore, StorePart {
   /// Compares all rows with the merged values, slice by slice. Notes each difference as if a trigger had seen it.
   public func rescan(tables: [String] = []) throws {
     try write { transaction in
-      for table in try tables.isEmpty ? TrackedTable.all(transaction.db) : tables.map({ try TrackedTable.named($0, transaction.db) }) {
+      for table in try tables.isEmpty
+        ? TrackedTable.all(transaction.db) : tables.map({ try TrackedTable.named($0, transaction.db) })
+      {
         try transaction.work.request(.compare, table.id)
       }
     }

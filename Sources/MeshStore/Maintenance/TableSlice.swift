@@ -257,7 +257,9 @@ extension TableSlice {
       if isAwaited, row[index] == .null { return false }
       let shown = record.shown[origin] ?? (record.extra[origin] ?? .null)
       guard let asset = shown.asset else { return row[index] != shown }
-      guard let manifest = try transaction.contents.manifest(asset.id), row[index].asset?.size == asset.size else { return true }
+      guard let manifest = try transaction.contents.manifest(asset.id), row[index].asset?.size == asset.size else {
+        return true
+      }
       return try !transaction.contents.holds(manifest, Cell(table: table, key: key, index: index))
     }
 

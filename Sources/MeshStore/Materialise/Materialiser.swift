@@ -15,7 +15,7 @@ final class Materialiser {
   let progress: Progress
   /// The records that an app's trigger refused by rolling back the transaction, with the trigger's message.
   let refused: [RecordRef: String]
-  /// The records listed in `StoreMerges.believed`.
+  /// The records listed in `StoreAccess.believed`.
   var believed: Set<RecordRef> = []
   /// The shown records whose references have to be checked.
   private var unchecked: [RecordRef] = []

@@ -184,7 +184,9 @@ extension Materialiser {
   }
 
   private func isThere(_ asset: Asset, _ value: Value, _ cell: Cell) throws -> Bool {
-    guard value == .asset(.unread(asset.size)), let manifest = try transaction.contents.manifest(asset.id) else { return false }
+    guard value == .asset(.unread(asset.size)), let manifest = try transaction.contents.manifest(asset.id) else {
+      return false
+    }
     return try transaction.contents.holds(manifest, cell)
   }
 }

@@ -12,7 +12,7 @@ extension StoreMerges {
         guard try transaction.isInStep(), try besidePending && !transaction.hasRun() || !transaction.hasPending() else {
           return .flushFirst
         }
-        return try transaction.applying { try transaction.showSlice(zone, refused, believed) }
+        return try transaction.applying { try transaction.showSlice(zone, refused, access.believed) }
       }
     } catch let unnoticed as Unnoticed {
       try note(unnoticed, now: now)

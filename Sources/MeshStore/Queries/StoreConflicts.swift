@@ -105,7 +105,9 @@ private struct CurrentConflicts: Step {
     }
     // The lost part continues in the zone to which the record has moved.
     if try hasContinued(entry) { return nil }
-    conflict.hasBytes = try conflict.loserValue.asset.map { try assets.isKept($0.id) || !contents.cells(showing: $0.id).isEmpty }
+    conflict.hasBytes = try conflict.loserValue.asset.map {
+      try assets.isKept($0.id) || !contents.cells(showing: $0.id).isEmpty
+    }
     conflict.winnerValue = try value(entry.ref, entry.column, zone)
     if isAlive, let row = try zoneRows.read(zone) {
       conflict.winner = max(
@@ -117,7 +119,8 @@ private struct CurrentConflicts: Step {
 
   /// Returns whether the lost value is a part that another device has continued in the record's new zone.
   private func hasContinued(_ entry: Entry) throws -> Bool {
-    guard try catalog.part(entry.column) != nil, let place = try Restorer(transaction: transaction).placeToRestore(entry.ref),
+    guard try catalog.part(entry.column) != nil,
+      let place = try Restorer(transaction: transaction).placeToRestore(entry.ref),
       let record = try place.load(entry.ref), record.isAlive,
       let cell = try place.state(entry.ref, record).cells[entry.column], cell.stamp >= entry.lost.loser
     else { return false }
@@ -131,7 +134,8 @@ private struct CurrentConflicts: Step {
       id: entry.id, zone: entry.zone, table: try catalog.tableName(entry.ref.table), key: entry.ref.key,
       column: entry.column == ZoneRecords.wholeRecord ? nil : try catalog.displayedName(entry.column),
       loserValue: entry.value, loser: loser, winnerValue: .null, isWinnerDelete: false,
-      winner: try entry.winner.map(transaction.stamp) ?? loser, hasBytes: nil, wasLocal: entry.wasLocal, found: entry.noted)
+      winner: try entry.winner.map(transaction.stamp) ?? loser, hasBytes: nil, wasLocal: entry.wasLocal,
+      found: entry.noted)
   }
 
   private func isAlive(_ ref: RecordRef, _ zone: ZoneID) throws -> Bool {

@@ -83,7 +83,7 @@ extension StoreHeld {
     } catch let error as StillRefused {
       throw ResolveError.refused(error.message)
     } catch let unnoticed as Unnoticed {
-      try merges.note(unnoticed, now: now)
+      try note(unnoticed, now: now)
       throw ResolveError.written
     }
   }

@@ -40,7 +40,6 @@ public struct HeldRecord: Hashable, Sendable {
 /// The held records: listing them, and what a person decides about them.
 public struct StoreHeld: StorePart {
   let access: StoreAccess
-  let merges: StoreMerges
 
   /// Returns at most `limit` held records. Those that have a row come last.
   public func list(limit: Int) throws -> [HeldRecord] {

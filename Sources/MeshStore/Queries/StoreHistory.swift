@@ -112,7 +112,8 @@ private struct Explainer {
     }
     let explanation = RecordExplanation(
       zone: records.zone.zone, table: try transaction.catalog.tableName(ref.table), key: ref.key,
-      generation: state.generation, isAlive: state.isAlive, held: try HeldRecords(transaction: transaction).record(ref, record, records.zone),
+      generation: state.generation, isAlive: state.isAlive,
+      held: try HeldRecords(transaction: transaction).record(ref, record, records.zone),
       life: state.life,
       lifeSigner: state.life.flatMap { signers[Signed(column: ZoneRecords.wholeRecord, stamp: $0)] },
       columns: columns.sorted { ($0.name, $1.stamp) < ($1.name, $0.stamp) })
@@ -140,7 +141,8 @@ private struct Explainer {
       else { continue }
       let awaited = RecordRef(table: parent.id, key: parent.parentKey(value))
       found[column] = RecordExplanation.Withheld(
-        shown: row[reference.column], parent: try HeldRecords(transaction: transaction).awaited(awaited, besides: records.zone),
+        shown: row[reference.column],
+        parent: try HeldRecords(transaction: transaction).awaited(awaited, besides: records.zone),
         isParentDeleted: try records.load(awaited)?.isAlive == false)
     }
     return found

@@ -93,7 +93,8 @@ extension StoreSchema {
       for (name, columns) in policies {
         for (column, policy) in columns {
           let setting = ColumnPolicySetting(column: column, policy: policy, time: now)
-          isChanged = try PolicyChanges(transaction: transaction).save(setting, of: name, by: nil, isNew: true) || isChanged
+          isChanged =
+            try PolicyChanges(transaction: transaction).save(setting, of: name, by: nil, isNew: true) || isChanged
         }
       }
       if isChanged { try PolicyChanges(transaction: transaction).apply() }
@@ -119,7 +120,9 @@ extension StoreSchema {
   public func saveOwnerPolicies(_ policies: [NamedPolicies], of owner: AccountID) throws {
     try write { transaction in
       let hasNew = try policies.reduce(false) { hasNew, table in
-        try table.policies.reduce(hasNew) { try PolicyChanges(transaction: transaction).save($1, of: table.table, by: owner) || $0 }
+        try table.policies.reduce(hasNew) {
+          try PolicyChanges(transaction: transaction).save($1, of: table.table, by: owner) || $0
+        }
       }
       if hasNew { try PolicyChanges(transaction: transaction).apply() }
     }

@@ -28,9 +28,13 @@ extension ReaddedColumns {
     var found = ReaddedColumns(schemaVersion: transaction.catalog.schemaVersion)
     // Each schema statement adds one to the version, and these columns take two.
     let seen = try transaction.state.capture()?.schemaVersion ?? 0
-    if seen > 0, transaction.catalog.schemaVersion == seen || transaction.catalog.schemaVersion == seen &+ 1 { return found }
+    if seen > 0, transaction.catalog.schemaVersion == seen || transaction.catalog.schemaVersion == seen &+ 1 {
+      return found
+    }
     for id in try transaction.tableList.inPlace() {
-      guard let table = try TrackedTable.read(transaction.db, id: id), let form = try transaction.catalog.knownForm(table) else { continue }
+      guard let table = try TrackedTable.read(transaction.db, id: id),
+        let form = try transaction.catalog.knownForm(table)
+      else { continue }
       var search = try ReaddedColumnSearch(transaction: transaction, table: form)
       try search.run()
       if !search.found.isEmpty { found.tables[id] = .init(names: search.found, areUnsure: search.isUnsure) }

@@ -22,7 +22,6 @@ extension StoreSchema {
       }
     }
   }
-
 }
 
 /// Finds tables that were renamed, and lets them continue their records.
@@ -35,8 +34,11 @@ struct TableRenaming: Step {
 
   /// Returns the names of the tables that each trusted device has.
   func tablesOfOthers(_ trusts: (DeviceID) -> Bool) throws -> [Set<FoldedName>] {
-    Dictionary(grouping: try ForeignSchemas(transaction: transaction).list(trusts: trusts).filter { trusts($0.device) }, by: \.device)
-      .values.map { Set($0.map(\.table.name.folded)) }
+    Dictionary(
+      grouping: try ForeignSchemas(transaction: transaction).list(trusts: trusts).filter { trusts($0.device) },
+      by: \.device
+    )
+    .values.map { Set($0.map(\.table.name.folded)) }
   }
 
   /// Returns the synchronized table of this file that trusted devices have under the described name. It is nil if there
@@ -65,7 +67,8 @@ struct TableRenaming: Step {
   /// Returns the names that a table had on other devices, between the former name here and the current one. No device
   /// has such a table any more, and this one never had.
   func namesBetween(_ former: Int64, _ new: Int64) throws -> [Int64] {
-    let described = Set(try ForeignSchemas(transaction: transaction).list(trusts: { _ in false }).map(\.table.name.folded))
+    let described = Set(
+      try ForeignSchemas(transaction: transaction).list(trusts: { _ in false }).map(\.table.name.folded))
     // A member may have written to many tables that no device has.
     return try transaction.tableList.neverHere(limit: StoreLimits.recordsThatTell).filter { table in
       try table.id != new && !described.contains(table.name.folded) && TableSchema.kind(db, table.name) == nil

@@ -23,7 +23,8 @@ public struct StoreTables: StorePart {
   ) throws -> [Summary] {
     let readded = try read { try ReaddedColumns.find($0) }
     let installed = try write {
-      try TableInstaller(transaction: $0).install(tables, private: privateTables, integerKeys: integerKeys, readded: readded)
+      try TableInstaller(transaction: $0).install(
+        tables, private: privateTables, integerKeys: integerKeys, readded: readded)
     }
     try capture.takeIn(now: now)
     return try read { transaction in try installed.map(TableInstaller(transaction: transaction).summary) }

@@ -60,7 +60,7 @@ public final class Store: ReplicaStore {
     schema = StoreSchema(access: access, capture: capture)
     tables = StoreTables(access: access, capture: capture)
     figures = StoreFigures(access: access)
-    held = StoreHeld(access: access, merges: merges)
+    held = StoreHeld(access: access)
     conflicts = StoreConflicts(access: access)
     history = StoreHistory(access: access)
     file = StoreFile(access: access)

@@ -22,6 +22,9 @@ final class StoreAccess {
   private(set) var walGuard: WALGuard?
   /// Acknowledgements that the next transaction writes.
   var unsaved: [ZoneID: [DeviceID: ControlTable.Acknowledgement]] = [:]
+  /// Records whose hash doesn't match their values, although a comparison found nothing to send. Change sets are merged
+  /// into them all the same.
+  private(set) var believed: Set<RecordRef> = []
   /// The last transaction that the file knows. Nil until `beginHistory`.
   private var history: FileHistory?
 
@@ -68,6 +71,8 @@ final class StoreAccess {
     history = try read { try $0.state.history() }
     return wasSilent
   }
+
+  func believe(_ ref: RecordRef) { believed.insert(ref) }
 
   func setAccounts(_ accounts: Accounts, device: DeviceID) { (owners, self.device) = (accounts, device) }
 

@@ -74,7 +74,8 @@ private struct ZoneRemoval: Step {
     guard !local.isEmpty else { return }
     var room = StoreLimits.assetInMemory
     let row = try transaction.row(ref, &room) ?? [:]
-    try transaction.noteReceipt(ref, row.filter { local[$0.key] != nil }, zone: materialiser.records.zone.id, .cut, now: now)
+    try transaction.noteReceipt(
+      ref, row.filter { local[$0.key] != nil }, zone: materialiser.records.zone.id, .cut, now: now)
   }
 
   /// Keeps the values that were local until a merge overwrote them. They were never sent, so nobody else lists them.

@@ -2,18 +2,18 @@ import MeshCore
 import MeshReplication
 import MeshStore
 
+/// An eviction in progress, in which a node asks which other devices have the asset.
+struct Eviction {
+  let node: Int
+  let life: Int
+  let asset: AssetID
+  /// The time at which it gives up.
+  let until: Int64
+  var attempts = 0
+}
+
 /// Users who do without some BLOBs. They set a table to on-demand, request some assets, and evict others.
 extension Simulation {
-  /// An eviction in progress, in which a node asks which other devices have the asset.
-  struct Eviction {
-    let node: Int
-    let life: Int
-    let asset: AssetID
-    /// The time at which it gives up.
-    let until: Int64
-    var attempts = 0
-  }
-
   /// The milliseconds that members have to report their assets, the time between two looks, and the number of times
   /// that programs may interfere.
   private static let answerTime: Int64 = 10_000
@@ -22,15 +22,15 @@ extension Simulation {
 
   func changeAssetPolicy(_ node: SimulatedNode) throws {
     guard let store = choosing(node) else { return }
-    let table = AppSchema.withAssets[Int.random(in: 0..<AppSchema.withAssets.count, using: &generator)]
-    let policy = generator.once(in: 2) ? AssetPolicy.always : .onDemand
+    let table = AppSchema.withAssets[Int.random(in: 0..<AppSchema.withAssets.count, using: &mesh.generator)]
+    let policy = mesh.generator.once(in: 2) ? AssetPolicy.always : .onDemand
     // The app may have dropped, renamed or untracked the table.
     var isThere = node.database.columns[table] != nil && !node.database.untracked.contains(table)
-    try guarded(node) { isThere = try isThere && node.database.isInStep() }
+    try mesh.guarded(node) { isThere = try isThere && node.database.isInStep() }
     guard isThere, node.replica != nil else { return }
     occurred("assets.policies")
     say(node.index, "has the BLOBs of \(table) fetched \(policy.rawValue)")
-    try input(node) { replica, _ in
+    try mesh.input(node) { replica, _ in
       try store.setAssetPolicy(policy, table: table)
       replica.downloads.choicesChanged()
     }
@@ -39,11 +39,11 @@ extension Simulation {
   func fetchAsset(_ node: SimulatedNode) throws {
     guard let store = choosing(node) else { return }
     var absent: [AssetPlace] = []
-    try guarded(node) { absent = try store.awaitedAssets(limit: .max) }
-    guard let place = absent.randomElement(using: &generator) else { return }
+    try mesh.guarded(node) { absent = try store.awaitedAssets(limit: .max) }
+    guard let place = absent.randomElement(using: &mesh.generator) else { return }
     occurred("assets.fetches")
     say(node.index, "asks for \(place.asset.id), for \(place.table)/\(place.key.shown)")
-    try input(node) { replica, _ in
+    try mesh.input(node) { replica, _ in
       try store.requestAsset(place.asset.id)
       replica.downloads.choicesChanged()
     }
@@ -52,22 +52,24 @@ extension Simulation {
   func evictAsset(_ node: SimulatedNode) throws {
     guard let store = choosing(node) else { return }
     var shown: [AssetPlace] = []
-    try guarded(node) {
+    try mesh.guarded(node) {
       for (name, row) in try node.database.contents(AppSchema.withAssets).sorted(by: { $0.key < $1.key }) {
         guard row.values.contains(where: \.isLongBLOB), !node.database.untracked.contains(name.table) else { continue }
         shown += try store.assets(table: name.table, key: name.key, column: nil).filter(\.isShown)
       }
       // Sometimes an asset is chosen that is still downloading.
-      if generator.once(in: 4) { shown = try store.awaitedAssets(limit: .max).filter { $0.isFetched || $0.here > 0 } }
+      if mesh.generator.once(in: 4) {
+        shown = try store.awaitedAssets(limit: .max).filter { $0.isFetched || $0.here > 0 }
+      }
     }
-    guard let place = shown.randomElement(using: &generator) else { return }
+    guard let place = shown.randomElement(using: &mesh.generator) else { return }
     occurred("assets.evictions")
     var hasBegun = false
-    try input(node) { replica, _ in hasBegun = replica.copies.beginEviction(place.asset.id, zones: [place.zone]) }
+    try mesh.input(node) { replica, _ in hasBegun = replica.copies.beginEviction(place.asset.id, zones: [place.zone]) }
     guard hasBegun else { return }
     say(node.index, "means to evict \(place.asset.id), of \(place.table)/\(place.key.shown)")
     let eviction = Eviction(node: node.index, life: node.life, asset: place.asset.id, until: time.now + Self.answerTime)
-    queue.add(.evict(eviction), at: time.now + Self.look)
+    mesh.schedule(.evict(eviction), in: Self.look)
   }
 
   /// Continues an eviction that a node has begun.
@@ -75,12 +77,12 @@ extension Simulation {
     let node = nodes[eviction.node]
     guard let store = node.database.sqlite, let holders = node.replica?.copies.holders(eviction.asset) else { return }
     switch holders {
-    case .asking where time.now < eviction.until && deadline == nil:
-      return queue.add(.evict(eviction), at: time.now + Self.look)
-    case .held(let device) where deadline == nil: try evict(eviction, node, store, trusting: device)
+    case .asking where time.now < eviction.until && mesh.deadline == nil:
+      return mesh.schedule(.evict(eviction), in: Self.look)
+    case .held(let device) where mesh.deadline == nil: try evict(eviction, node, store, trusting: device)
     case .asking, .held, .nobody:
       say(node.index, "keeps \(eviction.asset): nobody says that they have it")
-      try input(node) { replica, _ in replica.copies.endEviction(eviction.asset) }
+      try mesh.input(node) { replica, _ in replica.copies.endEviction(eviction.asset) }
     }
   }
 
@@ -91,7 +93,7 @@ extension Simulation {
     next.attempts += 1
     var (isOver, outcome) = (true, "evicts")
     // Nobody else is informed before it is done, so no message comes in between.
-    try input(node) { replica, now in
+    try mesh.input(node) { replica, now in
       defer { if isOver { replica.copies.endEviction(eviction.asset) } }
       replica.databaseChanged()
       while try replica.work(now: now) {}
@@ -104,14 +106,14 @@ extension Simulation {
         outcome = "keeps, for \(error):"
       }
     }
-    guard isOver else { return queue.add(.evict(next), at: time.now + Self.look) }
+    guard isOver else { return mesh.schedule(.evict(next), in: Self.look) }
     if nodes.contains(where: { $0.isLiar && $0.device == device }) { trustedLiars.insert(eviction.asset) }
     say(node.index, "\(outcome) \(eviction.asset)")
   }
 
   /// Returns the store of a node at which a user can choose now.
   private func choosing(_ node: SimulatedNode) -> Store? {
-    guard node.replica != nil, !node.isRevoked, !node.isLiar, node.pausedUntil <= time.now, deadline == nil else {
+    guard node.replica != nil, !node.isRevoked, !node.isLiar, node.pausedUntil <= time.now, mesh.deadline == nil else {
       return nil
     }
     return node.database.sqlite
@@ -120,7 +122,7 @@ extension Simulation {
   /// Notes the BLOBs whose bytes go away with a node's file, because no other honest node has them yet.
   func noteAbandonedAssets(_ node: SimulatedNode) throws {
     let long = nodes.reduce(into: Set<Value>()) { $0.formUnion($1.longBLOBs) }
-    for zone in zones {
+    for zone in zones.all {
       let naming = AssetNaming(zone: zone.id, cryptography: cryptography)
       for case .asset(let asset) in long.map(naming.name) {
         func has(_ holder: SimulatedNode) throws -> Bool? {
@@ -141,12 +143,12 @@ extension Simulation {
     guard plan.assetEvictions + plan.assetPolicies > 0 else { return }
     for node in honest where node.index % 2 == 0 && node.replica != nil {
       guard let store = node.database.sqlite else { continue }
-      try guarded(node) {
+      try mesh.guarded(node) {
         for (table, policy) in try store.assetPolicies().sorted(by: { $0.key < $1.key }) where policy == .onDemand {
           try store.setAssetPolicy(.always, table: table)
         }
       }
-      try input(node) { replica, _ in
+      try mesh.input(node) { replica, _ in
         let absent = try store.awaitedAssets(limit: .max).filter { !$0.isFetched && $0.choice == false }
         for place in absent { try store.requestAsset(place.asset.id) }
         replica.downloads.choicesChanged()

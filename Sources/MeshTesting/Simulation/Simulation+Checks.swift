@@ -7,16 +7,13 @@ extension Simulation {
   /// transaction may add to it.
   static let walBound = 64 << 20
 
-  /// The nodes that follow the rules and still belong to the account. The promises apply to them.
-  var honest: [SimulatedNode] { nodes.filter { !$0.isLiar && !$0.isRevoked && !$0.isStopped } }
-
   /// Checks that a node never un-merges, and that it shows the state of its vector.
   func look(_ node: SimulatedNode) throws {
     guard !node.isLiar, let store = node.store else { return }
-    if hasShares { try lookForLeaks(node, store) }
+    if zones.hasShares { try lookForLeaks(node, store) }
     guard !node.isRevoked else { return }
     try lookAtGroups(node)
-    for zone in try zones(of: node) { try look(node, zone, store) }
+    for zone in try zones.zones(of: node) { try look(node, zone, store) }
   }
 
   private func look(_ node: SimulatedNode, _ zone: KnownZone, _ store: any ReplicaStore) throws {
@@ -24,11 +21,11 @@ extension Simulation {
     guard heads != node.heads[zone.id] ?? [:] else { return }
     let (before, merged) = (node.merged(zone.id), VersionVector(heads.mapValues(\.number)))
     if !before.isCovered(by: merged), try !isCut(before, to: merged, node, zone, store) {
-      violate("n\(node.index) had merged \(text(before)), now \(text(merged))\(zone.suffix)")
+      violate("n\(node.index) had merged \(mesh.text(before)), now \(mesh.text(merged))\(zone.suffix)")
     }
     node.heads[zone.id] = heads
-    say(node.index, "has \(text(merged))\(zone.suffix)")
-    if rewritesHistory { try archive.take(from: node.device, store, zone.id, cryptography) }
+    say(node.index, "has \(mesh.text(merged))\(zone.suffix)")
+    if mesh.rewritesHistory { try archive.take(from: node.device, store, zone.id, cryptography) }
     try compareDigest(node, zone, store)
   }
 
@@ -39,7 +36,7 @@ extension Simulation {
     }
     let lies = nodes.compactMap(\.liar?.written)
     for (name, row) in contents where name.table != AppSchema.tally.name {
-      for (column, value) in row where !written.has(name, column, value) {
+      for (column, value) in row where !mesh.written.has(name, column, value) {
         if lies.contains(where: { $0.has(name, column, value) }) { continue }
         violate("n\(node.index) shows \(value.shown) in \(name).\(column), which nobody wrote there")
       }
@@ -49,7 +46,7 @@ extension Simulation {
   func takeToArchive(_ node: SimulatedNode) throws {
     // The store of a file that was restored while it was open refuses everything.
     guard let store = node.store, !node.isHistoryLost else { return }
-    for zone in try zones(of: node) { try archive.take(from: node.device, store, zone.id, cryptography) }
+    for zone in try zones.zones(of: node) { try archive.take(from: node.device, store, zone.id, cryptography) }
   }
 
   /// Returns whether all authors that went back have cutoffs, and none is below its cutoff. Also returns true if
@@ -58,8 +55,8 @@ extension Simulation {
     _ before: VersionVector, to after: VersionVector, _ node: SimulatedNode, _ zone: KnownZone,
     _ store: any ReplicaStore
   ) throws -> Bool {
-    guard let state = try zoneState(node, zone.id) else { return false }
-    if try wasOut(node, state) { return true }
+    guard let state = try zones.state(of: zone.id, at: node) else { return false }
+    if try zones.wasOut(node, state) { return true }
     let citations = try store.citations(zone.id)
     return before.authors.filter { after[$0] < before[$0] }.allSatisfy { author in
       guard let limit = state.limit(author, citing: citations[author]) else { return false }
@@ -82,9 +79,9 @@ extension Simulation {
   /// Returns whether a group may be incomplete. Units of over 1,000 records may be visible while they grow, and their
   /// rows have stamps of several parts.
   private func isExcused(_ group: Int, _ node: SimulatedNode) throws -> Bool {
-    guard plan.bulkWrites > 0, let zone = privateZone(of: node), let store = node.store else { return false }
+    guard plan.bulkWrites > 0, let zone = zones.privateZone(of: node), let store = node.store else { return false }
     let keys = node.vault.epochKeys(zone)
-    for bytes in try wholeLog(store, zone) {
+    for bytes in try store.wholeLog(zone) {
       let changeSet = try ChangeSet(bytes, with: cryptography)
       guard let key = keys[changeSet.header.epoch], let body = changeSet.body(key: key, with: cryptography),
         case .changes(let tables) = try ChangeSetBody(body, author: changeSet.header.author).content,
@@ -104,7 +101,7 @@ extension Simulation {
     let (digest, heads) = (try store.digest(zone.id), node.heads[zone.id] ?? [:])
     guard let known = digests.updateValue(digest, forKey: heads.mapValues(\.id)), known != digest else { return }
     violate(
-      "n\(node.index) has \(text(node.merged(zone.id))) and digest \(text(digest)), somebody had \(text(known)) "
+      "n\(node.index) has \(mesh.text(node.merged(zone.id))) and digest \(digest.hexadecimal), somebody had \(known.hexadecimal) "
         + "there\(zone.suffix)\(try differingRecords(node, zone))")
   }
 
@@ -132,26 +129,20 @@ extension Simulation {
     return open.contains(where: alive.contains)
   }
 
-  /// Whether merged change sets may be reverted, apart from those of revoked devices.
-  var rewritesHistory: Bool {
-    plan.restores + plan.liveRestores + plan.homeRestores + plan.fileCopies + plan.homeCopies + plan.forks > 0
-      || hasShares
-  }
-
   func check() throws {
     for node in nodes {
       do {
         try look(node)
         try lookAtValues(node)
-        if hasShares { try lookAtControl(node) }
+        if zones.hasShares { try lookAtControl(node) }
       } catch {
-        try fault(node, error)
+        try mesh.fault(node, error)
       }
       if let size = node.database.disk?.size(of: SQLiteDatabase.wal), size > Self.walBound {
         violate("n\(node.index)'s WAL has \(size) bytes")
       }
     }
-    guard let deadline else { return queue.add(.check, at: time.now + Self.checkInterval) }
+    guard let deadline = mesh.deadline else { return mesh.schedule(.check, in: Self.checkInterval) }
     try askForAll()
     if try isSettled() {
       isOver = true
@@ -159,29 +150,31 @@ extension Simulation {
     }
     guard time.now < deadline else {
       for node in nodes { say(node.index, try standing(node)) }
-      for zone in hasShares ? zones : [] {
-        if try !isAbandoned(zone), let reason = try disagreement(zone) { say(nil, reason) }
+      for zone in zones.hasShares ? zones.all : [] {
+        if try !zones.isAbandoned(zone), let reason = try disagreement(zone) { say(nil, reason) }
       }
-      for join in joins where !join.isOver { say(join.node, "is still joining \(shareName(join.link.zone))") }
+      for join in joins where !join.isOver { say(join.node, "is still joining \(zones.name(join.link.zone))") }
       return violate("the nodes are not equal \(Self.settlingTime / 60_000) minutes after all was healed")
     }
-    queue.add(.check, at: time.now + Self.checkInterval)
+    mesh.schedule(.check, in: Self.checkInterval)
   }
 
   private func isSettled() throws -> Bool {
-    guard zone != nil, joins.allSatisfy({ $0.isOver || nodes[$0.node].isStopped }) else { return false }
+    guard zones.firstPrivateZone != nil, joins.allSatisfy({ $0.isOver || nodes[$0.node].isStopped }) else {
+      return false
+    }
     for node in honest {
       guard let store = node.store, try store.pendingCount() == 0, try node.database.isInStep(),
         try !node.database.isCutting(), try !waitsForAsset(node), isTold(node)
       else { return false }
     }
-    for zone in zones {
-      if hasShares {
-        if try isAbandoned(zone) { continue }
+    for zone in zones.all {
+      if zones.hasShares {
+        if try zones.isAbandoned(zone) { continue }
         guard try disagreement(zone) == nil else { return false }
       }
       var states: Set<[Author: ChangeSetID]> = []
-      for node in try members(zone) {
+      for node in try zones.members(zone) {
         guard let store = node.store, try !isInsideUnit(store, zone.id) else { return false }
         states.insert(try store.mergedHeads(zone.id).mapValues(\.id))
       }
@@ -217,22 +210,11 @@ extension Simulation {
   /// Returns whether an honest neighbor has a chunk of it that the node lacks.
   private func isGiven(_ wanted: WantedAsset, to node: SimulatedNode) throws -> Bool {
     try honest.contains { other in
-      try network.hasRoute(between: node.index, other.index)
+      try mesh.network.hasRoute(between: node.index, other.index)
         && wanted.zones.contains { zone in
           guard let chunks = try other.store?.chunks(of: wanted.asset.id, zone: zone) else { return false }
           return (0..<wanted.staged.count).contains { chunks.contains($0) && !wanted.staged.contains($0) }
         }
-    }
-  }
-
-  func wholeLog(_ store: any ReplicaStore, _ zone: ZoneID) throws -> [[UInt8]] {
-    var log: [[UInt8]] = []
-    var position: Int64 = 0
-    while true {
-      let batch = try store.changeSets(zone, beyond: VersionVector(), after: position, maximumBytes: 1 << 20)
-      log += batch.changeSets
-      position = batch.position
-      if batch.isComplete { return log }
     }
   }
 
@@ -241,14 +223,14 @@ extension Simulation {
   private func standing(_ node: SimulatedNode) throws -> String {
     guard let store = node.store else { return "is down" }
     let role = node.isLiar ? "lies, " : node.isRevoked ? "is revoked, " : node.isStopped ? "is stopped, " : ""
-    let vectors = try zones(of: node).map { zone in
+    let vectors = try zones.zones(of: node).map { zone in
       let (stored, merged) = (try store.storedVector(zone.id), try store.mergedVector(zone.id))
       let view = try node.replica?.zoneView(zone.id)
       let waiting =
         view?.waiting.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key.rawValue) \($0.value)" } ?? []
       let reasons = waiting + (view?.cannotWrite.map { ["cannot write: \($0)"] } ?? [])
       return
-        "stored \(text(stored)), merged \(text(merged))\(zone.suffix)\(reasons.isEmpty ? "" : " (\(reasons.joined(separator: "; ")))"), "
+        "stored \(mesh.text(stored)), merged \(mesh.text(merged))\(zone.suffix)\(reasons.isEmpty ? "" : " (\(reasons.joined(separator: "; ")))"), "
     }
     return
       "\(role)\(vectors.joined())pending \(try store.pendingCount())"
@@ -269,17 +251,27 @@ extension Simulation {
     return ", waits for \(wanted.asset.id) of \(wanted.asset.size) bytes (\(places.joined(separator: ", ")))"
   }
 
-  /// Returns the vector with authors as nodes. Several instances of one device are in the order of their ids.
-  func text(_ vector: VersionVector) -> String {
-    let parts = vector.authors.map { author in "\(nodeName(author.device)):\(vector[author])" }
-    return parts.isEmpty ? "nothing" : parts.sorted().joined(separator: " ")
+}
+
+extension ReplicaStore {
+  /// Returns all merged change sets of a zone, in the order of merging.
+  func wholeLog(_ zone: ZoneID) throws -> [[UInt8]] {
+    try changeSets(zone, beyond: VersionVector())
   }
 
-  private func nodeName(_ device: DeviceID) -> String {
-    nodes.first { $0.firstDevice == device }.map { "n\($0.index)" } ?? "?"
+  /// Returns all merged change sets beyond a vector, in the order of merging.
+  func changeSets(_ zone: ZoneID, beyond vector: VersionVector) throws -> [[UInt8]] {
+    var log: [[UInt8]] = []
+    var position: Int64 = 0
+    while true {
+      let batch = try changeSets(zone, beyond: vector, after: position, maximumBytes: 1 << 20)
+      log += batch.changeSets
+      position = batch.position
+      if batch.isComplete { return log }
+    }
   }
+}
 
-  func text(_ digest: ZoneDigest) -> String {
-    digest.hash.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-  }
+extension ZoneDigest {
+  var hexadecimal: String { hash.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
 }

@@ -8,14 +8,14 @@ extension Simulation {
 
   func checkEnd() throws {
     var oracles: [ZoneID: Oracle] = [:]
-    for zone in zones where try !hasShares || !isAbandoned(zone) {
+    for zone in zones.all where try !zones.hasShares || !zones.isAbandoned(zone) {
       let oracle = try checkEnd(zone)
       oracles[zone.id] = oracle
       if let oracle { checkScope(zone, oracle) }
     }
     for node in honest {
       if let damage = try node.database.damage() { violate("n\(node.index)'s file is damaged: \(damage)") }
-      for (reason, count) in node.replica?.refusals ?? [:] { counts.refusals[reason, default: 0] += count }
+      for (reason, count) in node.replica?.refusals ?? [:] { mesh.counts.refusals[reason, default: 0] += count }
     }
     try compareRows(oracles)
     try checkTallies(oracles)
@@ -27,10 +27,10 @@ extension Simulation {
       if contents.keys.contains(where: { $0.key == Liar.forgedKey }) {
         violate("n\(node.index) shows a record that its author never wrote")
       }
-      if hasShares {
+      if zones.hasShares {
         try checkShares(node, oracles, contents)
-      } else if let zone, let oracle = oracles[zone], let store = node.store {
-        let log = try wholeLog(store, zone).map { try ChangeSet($0, with: cryptography).id }
+      } else if let zone = zones.firstPrivateZone, let oracle = oracles[zone], let store = node.store {
+        let log = try store.wholeLog(zone).map { try ChangeSet($0, with: cryptography).id }
         let naming = AssetNaming(zone: zone, cryptography: cryptography)
         node.ledger.naming = naming
         try checkWrites(node, oracle, in: Set(log))
@@ -40,7 +40,7 @@ extension Simulation {
         if let difference = oracle.differences(naming.name(contents), held: held, lacking: lacking).first {
           violate("n\(node.index): \(difference)")
         }
-        if let known = known(zone) {
+        if let known = zones[zone] {
           let excused = contents.hanging(on: try node.database.shownHereOnly())
           try checkHeld(
             node, ShownRows([ShownRows.Zone(known: known, oracle: oracle, rank: 0)]), besides: excused)
@@ -51,18 +51,18 @@ extension Simulation {
 
   /// Checks one zone: its members have equal states, which follow from their logs.
   private func checkEnd(_ zone: KnownZone) throws -> Oracle? {
-    let members = try members(zone)
+    let members = try zones.members(zone)
     guard let first = members.first, let store = first.store else { return nil }
     let digest = try store.digest(zone.id)
     for node in members {
       guard let own = try node.store?.digest(zone.id) else { continue }
-      let vector = text(node.merged(zone.id))
-      say(node.index, "ends with \(vector) and \(own.records) records, digest \(text(own))\(zone.suffix)")
+      let vector = mesh.text(node.merged(zone.id))
+      say(node.index, "ends with \(vector) and \(own.records) records, digest \(own.hexadecimal)\(zone.suffix)")
       if own != digest {
         violate("n\(node.index) and n\(first.index) have equal vectors and unequal digests\(zone.suffix)")
       }
     }
-    if hasShares { try checkControl(zone) }
+    if zones.hasShares { try checkControl(zone) }
     return try members.prefix(Self.readLogs).map { try checkLog($0, zone, digest, isFirst: $0 === first) }.first
   }
 
@@ -70,10 +70,10 @@ extension Simulation {
   /// both have. A node may know a share that its owner doesn't know. It may then have rows of the share that its other
   /// devices refuse.
   private func compareRows(_ oracles: [ZoneID: Oracle]) throws {
-    for account in accounts.indices {
+    for account in zones.accounts.indices {
       let devices = try honest.filter { node in
         guard node.home.account == account else { return false }
-        return try !hasShares || !zones(of: node).contains(where: isAbandoned)
+        return try !zones.hasShares || !zones.zones(of: node).contains(where: zones.isAbandoned)
       }
       guard let first = devices.first else { continue }
       let contents = try first.database.contents()
@@ -95,31 +95,31 @@ extension Simulation {
     _ node: SimulatedNode, _ known: KnownZone, _ digest: ZoneDigest, isFirst: Bool
   ) throws -> Oracle {
     let (zone, keys) = (known.id, node.vault.epochKeys(known.id))
-    guard let store = node.store, let state = try zoneState(node, zone) else {
+    guard let store = node.store, let state = try zones.state(of: zone, at: node) else {
       throw SimulationError("n\(node.index) is down at the end")
     }
-    let log = try wholeLog(store, zone)
+    let log = try store.wholeLog(zone)
     let citations = try citations(log)
-    let control = ControlLog(try controlRecords(store, zone)) { state.account(of: $0) }
+    let control = ControlLog(try zones.controlRecords(store, zone)) { state.account(of: $0) }
     let lowered = state.accounts.filter(control.hasLoweredInVain)
     let oracle = Oracle(
       log,
       Oracle.Context(
-        keys: keys, isCertified: { state.account(of: $0) != nil }, hasMoves: hasShares,
+        keys: keys, isCertified: { state.account(of: $0) != nil }, hasMoves: zones.hasShares,
         limit: { state.limit($0, citing: citations[$0]) },
         wasCutInVain: { device in state.account(of: device).map(lowered.contains) ?? false }, latest: latest,
         device: node.device,
         isWrittenAgain: try isWrittenAgain()), cryptography)
-    if let fault = oracle.faults.first { violate("n\(node.index)'s log\(known.suffix): \(named(fault))") }
+    if let fault = oracle.faults.first { violate("n\(node.index)'s log\(known.suffix): \(mesh.named(fault))") }
     if oracle.digest != digest {
       violate(
-        "n\(node.index)'s digest is \(text(digest)); computed from its log it is \(text(oracle.digest))\(known.suffix)"
+        "n\(node.index)'s digest is \(digest.hexadecimal); computed from its log it is \(oracle.digest.hexadecimal)\(known.suffix)"
           + (try differingRecords(node, known, oracle)))
     }
     try checkConflicts(node, oracle, state)
     guard isFirst else { return oracle }
-    counts.changeSets += log.count
-    counts.records += oracle.states.values.count(where: \.isAlive)
+    mesh.counts.changeSets += log.count
+    mesh.counts.records += oracle.states.values.count(where: \.isAlive)
     let authors = Set(try store.storedVector(zone).authors).union(state.ends.keys)
     let cuts = Dictionary(
       authors.compactMap { author in state.limit(author, citing: citations[author]).map { (author, $0) } },
@@ -128,12 +128,12 @@ extension Simulation {
     let reader = ChangeSetReader(
       keys: keys, cuts: cuts, unknown: { state.limit(ofUnknown: $0) }, cryptography: cryptography)
     do {
-      let other = try Referee.digest(of: log, zone: zone, by: storage == .model ? .sqlite : .model, reader)
+      let other = try Referee.digest(of: log, zone: zone, by: mesh.storage == .model ? .sqlite : .model, reader)
       if other != digest {
-        violate("the other kind of store makes \(text(other)) of n\(node.index)'s log\(known.suffix)")
+        violate("the other kind of store makes \(other.hexadecimal) of n\(node.index)'s log\(known.suffix)")
       }
     } catch {
-      violate("the other kind of store does not take n\(node.index)'s log\(known.suffix): \(named("\(error)"))")
+      violate("the other kind of store does not take n\(node.index)'s log\(known.suffix): \(mesh.named("\(error)"))")
     }
     return oracle
   }
@@ -160,7 +160,7 @@ extension Simulation {
   /// revoked devices that another node had merged.
   private func checkWrites(_ node: SimulatedNode, _ oracle: Oracle, in log: Set<ChangeSetID>) throws {
     let lost = oracle.lost(node.ledger)
-    let signed = lost.isEmpty ? [] : try archive.writes(of: node.ledger.facts, keys, cryptography)
+    let signed = lost.isEmpty ? [] : try archive.writes(of: node.ledger.facts, zones.keys, cryptography)
     // A write to a column whose merged value the row didn't show yet is kept, and not sent.
     let listed = lost.isEmpty ? [] : try node.database.kept()
     for fact in lost where !listed.contains(fact) && !signed.contains(where: { $0.fact == fact }) {
@@ -175,25 +175,18 @@ extension Simulation {
     for write in missing where !kept.contains(write.fact) {
       // A write that had overwritten it is listed.
       if listedWrites.contains(where: { $0.isLater(than: write) && $0.overwrites(write) }) { continue }
-      violate("\(write.fact), by \(named("\(write.stamp.author)")), was cut, and is neither beaten nor kept")
+      violate("\(write.fact), by \(mesh.named("\(write.stamp.author)")), was cut, and is neither beaten nor kept")
     }
   }
 
   /// Returns a function that recognizes writes that are written again. A device writes its reverted changes again,
   /// under another instance. So do the account's other devices that have them. The behavior of liars is unknown.
   private func isWrittenAgain() throws -> @Sendable (Stamp) -> Bool {
-    guard rewritesHistory else { return { _ in false } }
-    let (stamps, liars) = (try archive.stamps(keys, cryptography), Set(nodes.filter(\.isLiar).flatMap(\.devices)))
+    guard mesh.rewritesHistory else { return { _ in false } }
+    let (stamps, liars) = (try archive.stamps(zones.keys, cryptography), Set(nodes.filter(\.isLiar).flatMap(\.devices)))
     return { stamp in
       liars.contains(stamp.author.device)
         || stamps[stamp.time]?.contains { $0 != stamp.author } ?? false
-    }
-  }
-
-  /// The keys of all epochs, of all nodes.
-  var keys: [EpochID: EpochKey] {
-    nodes.reduce(into: [:]) { keys, node in
-      for zone in zones { keys.merge(node.vault.epochKeys(zone.id)) { first, _ in first } }
     }
   }
 
@@ -208,7 +201,7 @@ extension Simulation {
   /// local writes in between.
   private func checkConflicts(_ node: SimulatedNode, _ oracle: Oracle, _ state: ZoneState) throws {
     let isPlain =
-      !hasShares && plan.bulkWrites == 0 && state.cuts.isEmpty && state.ends.isEmpty && !node.hasOtherHistory
+      !zones.hasShares && plan.bulkWrites == 0 && state.cuts.isEmpty && state.ends.isEmpty && !node.hasOtherHistory
     guard isPlain, let kept = try node.database.conflicts() else { return }
     // Nothing is lost if the same value is there again.
     let lost = oracle.conflicts.filter { $0.value != (oracle.value($0.key.record, $0.key.column) ?? .null) }

@@ -30,20 +30,12 @@ extension Simulation {
     }
     occurred("history.liveRestores")
     node.database.disk?.die(within: 0)
-    mend(node)
-    try guarded(node) {
+    node.database.disk?.mend()
+    try mesh.guarded(node) {
       try entrust(node)
       say(node.index, "has an older copy written into its open file")
       try node.restoreLive(old)
     }
-  }
-
-  /// Reacts like a node that finds another history in its file.
-  func startOver(_ node: SimulatedNode) throws {
-    say(node.index, "starts over with its file")
-    abandonConnections(node)
-    try node.end()
-    comeBack(node)
   }
 
   func copyFile(_ node: SimulatedNode) throws {
@@ -82,13 +74,14 @@ extension Simulation {
   /// Gives a node a copied home. A copy of files knows its place, but a copy of a machine's whole disk doesn't.
   private func takeHome(_ node: SimulatedNode, _ copy: SimulatedNode.Copy) {
     node.vault.contents = copy.home
-    node.vault.isFromElsewhere = generator.once(in: 2)
+    node.vault.isFromElsewhere = mesh.generator.once(in: 2)
   }
 
   /// Returns whether the node's file can be replaced. The first node's can't, because it makes the zone and revokes
   /// devices.
   private func canBeReplaced(_ node: SimulatedNode) -> Bool {
-    storage == .sqlite && !node.isRevoked && !node.isLiar && node.index > 0 && node.life > 0 && deadline == nil
+    mesh.storage == .sqlite && !node.isRevoked && !node.isLiar && node.index > 0 && node.life > 0
+      && mesh.deadline == nil
       && node.setAside == nil
   }
 
@@ -96,7 +89,7 @@ extension Simulation {
   private func another(_ node: SimulatedNode) -> SimulatedNode? {
     guard canBeReplaced(node) else { return nil }
     let others = nodes.filter { $0 !== node && canBeReplaced($0) }
-    return others.isEmpty ? nil : others[Int.random(in: 0..<others.count, using: &generator)]
+    return others.isEmpty ? nil : others[Int.random(in: 0..<others.count, using: &mesh.generator)]
   }
 
   private func replace(_ node: SimulatedNode, _ how: String, _ body: () -> Void) throws {
@@ -106,7 +99,7 @@ extension Simulation {
       say(node.index, how)
       try node.database.crash(losesUnsynced: false)
     } else {
-      try crash(node, how, isMachine: true)
+      try mesh.crash(node, how, isMachine: true)
     }
     body()
   }
@@ -121,7 +114,7 @@ extension Simulation {
         if copy.replica == nil {
           say(copy.index, "does not start again, for n\(index) runs as the same device")
         } else {
-          try crash(copy, "is stopped, for n\(index) runs as the same device", isMachine: true)
+          try mesh.crash(copy, "is stopped, for n\(index) runs as the same device", isMachine: true)
         }
         goAround(copy)
       }
@@ -134,8 +127,8 @@ extension Simulation {
     try takeToArchive(node)
     try noteAbandonedAssets(node)
     let merged = try merged(by: honest.filter { $0 !== node })
-    if let zone { node.ledger.naming = AssetNaming(zone: zone, cryptography: cryptography) }
-    entrusted = (entrusted + (try archive.writes(of: node.ledger.facts, keys, cryptography))).filter {
+    if let zone = zones.firstPrivateZone { node.ledger.naming = AssetNaming(zone: zone, cryptography: cryptography) }
+    entrusted = (entrusted + (try archive.writes(of: node.ledger.facts, zones.keys, cryptography))).filter {
       !$0.isOverwritten && merged.contains($0.changeSet)
     }
   }
@@ -143,7 +136,7 @@ extension Simulation {
   /// Notes that devices of a node's keys take no further part. Other nodes list the writes that they had merged. Writes
   /// of others that only these devices had go with them.
   private func entrustRevoked(_ node: SimulatedNode) throws {
-    guard !hasShares else { return }
+    guard !zones.hasShares else { return }
     let gone = honest.filter { $0.device == node.device }
     let left = try merged(by: honest.filter { $0.device != node.device })
     for one in gone { try entrust(one) }
@@ -155,8 +148,8 @@ extension Simulation {
   private func merged(by nodes: [SimulatedNode]) throws -> Set<ChangeSetID> {
     try nodes.reduce(into: []) { merged, node in
       // The checker reads their files. Their disks may not fail meanwhile, nor may their machines die.
-      if node.database.disk?.isDead == true { try die(node) }
-      mend(node)
+      if node.database.disk?.isDead == true { try mesh.die(node) }
+      node.database.disk?.mend()
       let database = node.database
       merged.formUnion(try database.disk?.sparing(database.mergedIDs) ?? database.mergedIDs())
     }
@@ -165,9 +158,9 @@ extension Simulation {
   // MARK: Revoked
 
   func revoke(_ node: SimulatedNode) throws {
-    let keeper = keeper(of: node)
+    let keeper = zones.keeper(of: node)
     noteRevoked(keeper)
-    guard privateZone(of: node) != nil, keeper.replica != nil, node.home.place > 0, !node.isRevoked, !node.isLiar,
+    guard zones.privateZone(of: node) != nil, keeper.replica != nil, node.home.place > 0, !node.isRevoked, !node.isLiar,
       nodes.filter(\.isRevoked).count < nodes.count / 3, keeper.replica?.account.certificates[node.device] != nil,
       // A copy of the keeper's home is the same device, and no machine revokes itself.
       node.device != keeper.device
@@ -175,7 +168,7 @@ extension Simulation {
     try entrustRevoked(node)
     say(keeper.index, "revokes n\(node.index)")
     let device = node.device
-    try input(keeper) { replica, now in try replica.administration.revoke(device, now: now) }
+    try mesh.input(keeper) { replica, now in try replica.administration.revoke(device, now: now) }
     noteRevoked(keeper)
   }
 
@@ -192,9 +185,9 @@ extension Simulation {
 
   /// Connects its neighbors to the first node of its account instead.
   private func goAround(_ node: SimulatedNode) {
-    for route in network.replace(node.index, by: keeper(of: node).index) {
-      let from = nodes[network.routes[route].from]
-      if from.replica != nil { queue.add(.dial(route: route, life: from.life), at: time.now + 100) }
+    for route in mesh.network.replace(node.index, by: zones.keeper(of: node).index) {
+      let from = nodes[mesh.network.routes[route].from]
+      if from.replica != nil { mesh.schedule(.dial(route: route, life: from.life), in: 100) }
     }
   }
 }

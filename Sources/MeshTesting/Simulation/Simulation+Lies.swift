@@ -35,7 +35,7 @@ extension Simulation {
   /// Sends a wrong time. The account's own devices may sign by it, and others must not.
   private func lieAboutTheTime(_ node: SimulatedNode, _ messages: [[UInt8]]) {
     for wire in wires(node) {
-      guard let other = network.wires[wire]?.ends.first(where: { $0.node != node.index }),
+      guard let other = mesh.network.wires[wire]?.ends.first(where: { $0.node != node.index }),
         nodes[other.node].home.account != node.home.account
       else { continue }
       return tell("liars.clocks", node, messages, by: wire)
@@ -45,23 +45,23 @@ extension Simulation {
   private func occasion(_ node: SimulatedNode) throws -> Liar.Occasion? {
     // A disk that has just failed ends the process at its next step.
     guard let zone = zoneToLieIn(node), let epoch = try? node.replica?.zoneView(zone)?.epoch,
-      let key = node.vault.epochKeys(zone)[epoch], let victim = honest.randomElement(using: &generator)
+      let key = node.vault.epochKeys(zone)[epoch], let victim = honest.randomElement(using: &mesh.generator)
     else { return nil }
     return Liar.Occasion(
-      zone: zone, citation: node.replica?.shareState(zone)?.citation(accountID(node.home.account)), epoch: epoch,
+      zone: zone, citation: node.replica?.shareState(zone)?.citation(zones.account(of: node)), epoch: epoch,
       key: key, keys: node.keys, device: node.device, victim: victim.device, now: node.clock.milliseconds(),
       cryptography: cryptography)
   }
 
   func wires(_ node: SimulatedNode) -> [Int] {
-    network.wires(of: node.index).filter { network.wires[$0]?.isEstablished == true }
+    mesh.network.wires(of: node.index).filter { mesh.network.wires[$0]?.isEstablished == true }
   }
 
   func tell(_ fault: String, _ node: SimulatedNode, _ messages: [[UInt8]], by wire: Int? = nil) {
-    guard !messages.isEmpty, let wire = wire ?? wires(node).randomElement(using: &generator),
-      let end = network.wires[wire]?.ends.firstIndex(where: { $0.node == node.index })
+    guard !messages.isEmpty, let wire = wire ?? wires(node).randomElement(using: &mesh.generator),
+      let end = mesh.network.wires[wire]?.ends.firstIndex(where: { $0.node == node.index })
     else { return }
     occurred(fault)
-    for message in messages { send(node, wire, end, message) }
+    for message in messages { mesh.send(node, wire, end, message) }
   }
 }

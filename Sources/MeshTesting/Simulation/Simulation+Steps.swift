@@ -9,14 +9,14 @@ extension Simulation {
     guard stepsLeft > 0 else { return try settle() }
     stepsLeft -= 1
     hastyLeft = Self.hastyWrites
-    let node = nodes[Int.random(in: 0..<nodes.count, using: &generator)]
+    let node = nodes[Int.random(in: 0..<nodes.count, using: &mesh.generator)]
     // Every step makes one draw for each kind, so that changing one chance affects no other.
     var due: [(Simulation) -> (SimulatedNode) throws -> Void] = []
-    for (chance, fault) in Self.faults where generator.once(in: plan[keyPath: chance]) { due.append(fault) }
+    for (chance, fault) in Self.faults where mesh.generator.once(in: plan[keyPath: chance]) { due.append(fault) }
     for fault in due { try fault(self)(node) }
     try write(node)
     if node.isLiar, node.replica != nil { try lie(node) }
-    queue.add(.step, at: time.now + Int64(Int.random(in: 0...plan.pause, using: &generator)))
+    mesh.schedule(.step, in: Int64(Int.random(in: 0...plan.pause, using: &mesh.generator)))
   }
 
   /// The faults that can happen in a step, to the step's node or to the network.
@@ -52,13 +52,13 @@ extension Simulation {
     hastyLeft -= 1
     occurred("writers.hasty")
     try write(node)
-    if node.replica != nil, plan.shareCreates > 0, generator.once(in: 4) { try createShare(node) }
+    if node.replica != nil, plan.shareCreates > 0, mesh.generator.once(in: 4) { try createShare(node) }
   }
 
   private func write(_ node: SimulatedNode) throws {
     let isDown = node.replica == nil
-    guard !isDown || generator.once(in: plan.writesWhileDown), !node.isRevoked else { return }
-    if hasShares {
+    guard !isDown || mesh.generator.once(in: plan.writesWhileDown), !node.isRevoked else { return }
+    if zones.hasShares {
       let keys = (try? node.database.contents())?.keys.sorted() ?? []
       node.writer.known = Dictionary(grouping: keys, by: \.table).mapValues { $0.map(\.key) }
     }
@@ -68,7 +68,7 @@ extension Simulation {
   /// Makes all apps write at once. If clocks agree, the stamps have one time, and only their authors distinguish them.
   func writeTogether(_ node: SimulatedNode) throws {
     occurred("writers.together")
-    let group = Int.random(in: 0..<AppSchema.groups, using: &generator)
+    let group = Int.random(in: 0..<AppSchema.groups, using: &mesh.generator)
     for node in nodes where node.replica != nil && !node.isRevoked {
       let value = Value.text("n\(node.index)-at-\(time.now)")
       try write(node, AppTransaction(statements: [.group(group, value: value)], ending: .commit), false)
@@ -82,24 +82,24 @@ extension Simulation {
       say(node.index, "\(isCommitted ? "commits" : "takes back"): \(text)")
       guard isCommitted else { return }
     } catch {
-      if node.database.disk?.isDead == true { return try die(node) }
-      guard isFault(node, error) else { return violate("n\(node.index)'s app fails: \(error)") }
+      if node.database.disk?.isDead == true { return try mesh.die(node) }
+      guard mesh.isFault(node, error) else { return violate("n\(node.index)'s app fails: \(error)") }
       return say(node.index, "cannot write: its disk fails")
     }
-    counts.commits += 1
+    mesh.counts.commits += 1
     if isDown { occurred("writers.whileDown") }
     for oddity in node.writer.oddities { occurred(oddity) }
     node.writer.oddities = []
     // Sometimes the notice is missed, and the slow poll has to find the change.
-    guard !isDown, !generator.once(in: 10) else { return }
-    queue.add(
-      .noticed(node: node.index, life: node.life), at: time.now + Int64.random(in: 0...20, using: &generator))
+    guard !isDown, !mesh.generator.once(in: 10) else { return }
+    mesh.schedule(
+      .noticed(node: node.index, life: node.life), in: Int64.random(in: 0...20, using: &mesh.generator))
   }
 
   // MARK: The end
 
   private func settle() throws {
-    deadline = time.now + Self.settlingTime
+    mesh.deadline = time.now + Self.settlingTime
     say(nil, "the steps are over, all heals")
     heal()
     try stopCopies()
@@ -107,13 +107,13 @@ extension Simulation {
       node.isDoomed = false
       node.vault.diesAtMark = false
       node.database.disk?.die(within: 0)
-      mend(node)
+      node.database.disk?.mend()
       try completeSchema(node)
       if node.pausedUntil > time.now { resume(node) }
       // A node whose clock is ahead of the others' by more than the bound signs nothing during that time.
       node.clock.jump(toAhead: 0)
-      if node.isHistoryLost, node.replica != nil { try startOver(node) }
-      if node.replica == nil { queue.add(.start(node.index), at: time.now) }
+      if node.isHistoryLost, node.replica != nil { try mesh.startOver(node) }
+      if node.replica == nil { mesh.schedule(.start(node.index), at: time.now) }
     }
   }
 

@@ -11,8 +11,8 @@ extension Simulation {
   /// Then the values must lie within the bounds that the other writes leave. The values of liars are unknown.
   func checkTallies(_ oracles: [ZoneID: Oracle]) throws {
     guard plan.counts > 0, !nodes.contains(where: \.isLiar) else { return }
-    let isCut = try zones.contains { zone in
-      guard zone.root != nil, let state = try authority(zone) else { return zone.root != nil }
+    let isCut = try zones.all.contains { zone in
+      guard zone.root != nil, let state = try zones.authority(zone) else { return zone.root != nil }
       return state.isStopped || !state.cuts.isEmpty || !state.ends.isEmpty
     }
     for record in Set(nodes.flatMap(\.tallies.keys)).sorted() {

@@ -7,7 +7,7 @@ extension Simulation {
   /// key.
   func lookForLeaks(_ node: SimulatedNode, _ store: any ReplicaStore) throws {
     let known = Set(try store.zones())
-    for zone in zones where node.home.account != zone.account && !zone.invited.contains(node.home.account) {
+    for zone in zones.all where node.home.account != zone.account && !zone.invited.contains(node.home.account) {
       if !node.vault.epochKeys(zone.id).isEmpty {
         violate("n\(node.index) has a key of \(zone.name), and no part in it")
       }
@@ -19,7 +19,7 @@ extension Simulation {
   /// revoked device.
   func checkKeys(_ zone: KnownZone, _ state: ZoneState, _ log: ControlLog) {
     for node in nodes where node.home.account != zone.account && !node.isLiar {
-      let account = accountID(node.home.account)
+      let account = zones.account(of: node)
       for epoch in node.vault.epochKeys(zone.id).keys.sorted() {
         // If nobody else knows the epoch, the node was out when it minted it.
         guard let id = ControlID(epoch.bytes), log.record(id) != nil else { continue }
@@ -40,11 +40,11 @@ extension Simulation {
   /// a log is read once.
   func lookAtControl(_ node: SimulatedNode) throws {
     guard let replica = node.replica, let store = node.store, !node.isLiar, !node.isHistoryLost else { return }
-    for zone in zones {
+    for zone in zones.all {
       guard let root = zone.root, let state = replica.shareState(zone.id), let owner = state.owner,
         !plainlyRead.contains(Set(state.heads))
       else { continue }
-      let records = try controlRecords(store, zone.id)
+      let records = try zones.controlRecords(store, zone.id)
       let named = Set(records.flatMap { $0.parents + ($0.previous.map { [$0] } ?? []) })
       // Records may have arrived that the replica has not read yet.
       guard Set(records.map(\.id)).subtracting(named) == Set(state.heads) else { continue }
@@ -52,13 +52,13 @@ extension Simulation {
       let plain = plainZone(node, records, owner: owner)
       guard differs(state, plain) else { continue }
       // A certificate may have arrived that the replica has not read yet.
-      guard let fresh = try zoneState(node, zone.id), differs(fresh, plain) else { continue }
+      guard let fresh = try zones.state(of: zone.id, at: node), differs(fresh, plain) else { continue }
       violate("n\(node.index) reads the control log of \(zone.name), of \(root), in another way than it is worded")
     }
   }
 
   private func plainZone(_ node: SimulatedNode, _ records: [ControlRecord], owner: AccountID) -> PlainZone {
-    let known = accounts.indices.compactMap { node.replica?.accountState(accountID($0)) }
+    let known = zones.accounts.indices.compactMap { node.replica?.accountState(zones.accountID($0)) }
     return PlainZone(
       records,
       PlainZone.Accounts(
@@ -67,7 +67,7 @@ extension Simulation {
   }
 
   private func differs(_ state: ZoneState, _ plain: PlainZone) -> Bool {
-    let others = accounts.indices.map(accountID).filter { $0 != state.owner }
+    let others = zones.accounts.indices.map(zones.accountID).filter { $0 != state.owner }
     return state.isStopped != plain.isStopped
       || others.contains { state.participants[$0]?.status != plain.status($0) }
       || Set(state.currentEpochs.map(\.bytes)) != plain.currentEpochs
@@ -89,7 +89,7 @@ extension Simulation {
   /// Checks that reading the same records in another order, with the same accounts, gives the same state.
   func checkSecondReading(_ zone: KnownZone, _ node: SimulatedNode, _ state: ZoneState, _ records: [ControlRecord]) {
     let second = ZoneState(
-      zone.id, records: records.shuffled(using: &generator), accounts: accountsKnown(to: node), cryptography)
+      zone.id, records: records.shuffled(using: &mesh.generator), accounts: zones.accountsKnown(to: node), cryptography)
     if second != state { violate("the control log of \(zone.name) says something else in another order") }
   }
 }

@@ -7,22 +7,24 @@ extension Simulation {
   /// Checks the log of a zone by reading it a second time, and checks which nodes have which keys.
   func checkControl(_ zone: KnownZone) throws {
     guard let owner = honest.first(where: { $0.home.account == zone.account }), let store = owner.store,
-      let state = try zoneState(owner, zone.id)
+      let state = try zones.state(of: zone.id, at: owner)
     else { return }
-    let records = try controlRecords(store, zone.id)
+    let records = try zones.controlRecords(store, zone.id)
     checkSecondReading(zone, owner, state, records)
     try checkLimits(zone, owner, state, records)
-    let known = try nodes.filter { !$0.isLiar }.flatMap { try $0.store.map { try controlRecords($0, zone.id) } ?? [] }
+    let known = try nodes.filter { !$0.isLiar }.flatMap {
+      try $0.store.map { try zones.controlRecords($0, zone.id) } ?? []
+    }
     let log = ControlLog(records + known) { state.account(of: $0) }
     checkKeys(zone, state, log)
-    for form in log.rareForms(owner: state.owner) { branches.add(form.rawValue) }
+    for form in log.rareForms(owner: state.owner) { mesh.branches.add(form.rawValue) }
   }
 
   /// Checks the rows that a node shows, and its app's writes.
   func checkShares(_ node: SimulatedNode, _ oracles: [ZoneID: Oracle], _ contents: Contents) throws {
     var mine: [ShownRows.Zone] = []
-    for zone in zones {
-      guard let oracle = oracles[zone.id], try members(zone).contains(where: { $0 === node }) else { continue }
+    for zone in zones.all {
+      guard let oracle = oracles[zone.id], try zones.members(zone).contains(where: { $0 === node }) else { continue }
       let rank = zone.account != node.home.account ? 2 : zone.root == nil ? 0 : 1
       mine.append(ShownRows.Zone(known: zone, oracle: oracle, rank: rank))
     }
@@ -34,7 +36,7 @@ extension Simulation {
     let lacking = try lackingCells(node)
     let own = try ownCells(node, oracles)
     for difference in expected.differences(
-      contents, besides: excused, own, lacking: lacking, names: assetNames
+      contents, besides: excused, own, lacking: lacking, names: zones.names(of:)
     ).prefix(3) {
       violate("n\(node.index): \(difference)")
     }
@@ -56,9 +58,9 @@ extension Simulation {
   /// Nobody has sent values for them.
   func ownCells(_ node: SimulatedNode, _ oracles: [ZoneID: Oracle]) throws -> Set<Ledger.Cell> {
     var cells: Set<Ledger.Cell> = []
-    let account = accountID(node.home.account)
-    for zone in zones {
-      guard let oracle = oracles[zone.id], try authority(zone)?.permission(account) == .readOnly else { continue }
+    let account = zones.account(of: node)
+    for zone in zones.all {
+      guard let oracle = oracles[zone.id], try zones.authority(zone)?.permission(account) == .readOnly else { continue }
       for (name, state) in oracle.states where state.isAlive {
         for column in AppSchema.table(name.table)?.columns ?? []
         where column.mayLack && state.cells[column.name] == nil {
@@ -104,34 +106,27 @@ extension Simulation {
   /// member that had it.
   private func checkWrites(_ node: SimulatedNode, _ mine: [ShownRows.Zone], _ oracles: [ZoneID: Oracle]) throws {
     node.ledger.naming = nil
-    let missing = node.ledger.facts.filter { fact in !named(fact).contains { isTold($0, node, mine, oracles) } }
+    let missing = node.ledger.facts.filter { fact in !names(of: fact).contains { isTold($0, node, mine, oracles) } }
     guard !missing.isEmpty, let store = node.store else { return }
     let receipts = try receipts(store)
-    let signed = try archive.writes(of: Set(missing.flatMap(named)), keys, cryptography)
-    let beaten = try archive.beaten(signed, keys, cryptography)
+    let signed = try archive.writes(of: Set(missing.flatMap(names(of:))), zones.keys, cryptography)
+    let beaten = try archive.beaten(signed, zones.keys, cryptography)
     let listed = try honest.reduce(into: receipts) { $0.formUnion(try $1.database.kept()) }
     for fact in missing.sorted(by: { $0.description < $1.description }) {
-      let names = named(fact)
+      let names = names(of: fact)
       if listed.contains(fact) || names.contains(where: { listed.contains($0) || beaten.contains($0) }) { continue }
       let write = signed.first { names.contains($0.fact) }
       if let write, let oracle = oracles[write.zone], oracle.beats(write) { continue }
       // The change set that created the record was reverted too.
       if let write, !write.undoes.isEmpty, oracles[write.zone]?.states[fact.record] == nil { continue }
-      let fate = write.map { "was signed in \(shareName($0.zone)) and is gone" } ?? "is in no change set"
+      let fate = write.map { "was signed in \(zones.name($0.zone)) and is gone" } ?? "is in no change set"
       violate("n\(node.index): \(fact) was committed, \(fate), and in no receipt or list")
     }
   }
 
-  /// Returns the names that a long BLOB may have in change sets: one for each zone in which it may have been written
-  /// first. Other values have one name.
-  private func assetNames(_ value: Value) -> Set<Value> {
-    guard value.isLongBLOB else { return [value] }
-    return Set(zones.map { AssetNaming(zone: $0.id, cryptography: cryptography).name(value) })
-  }
-
-  private func named(_ fact: Ledger.Fact) -> [Ledger.Fact] {
+  private func names(of fact: Ledger.Fact) -> [Ledger.Fact] {
     guard case .value(let cell, let value) = fact else { return [fact] }
-    return assetNames(value).sorted().map { .value(cell, $0) }
+    return zones.names(of: value).sorted().map { .value(cell, $0) }
   }
 
   private func isTold(
@@ -142,7 +137,7 @@ extension Simulation {
     case .delete(let name):
       oracles.values.contains { $0.deleted.contains(name) }
         // Its account may have created the record again, in a zone of its own.
-        || zones.contains { hasLeft($0, node) && oracles[$0.id]?.states[name] != nil }
+        || zones.all.contains { hasLeft($0, node) && oracles[$0.id]?.states[name] != nil }
         || mine.allSatisfy { $0.oracle.states[name]?.isAlive != true || hasLeft($0.known, node) }
     }
   }
@@ -155,7 +150,7 @@ extension Simulation {
 
   private func receipts(_ store: any ReplicaStore) throws -> Set<Ledger.Fact> {
     var facts: Set<Ledger.Fact> = []
-    for zone in zones {
+    for zone in zones.all {
       for receipt in try store.receipts(zone.id) {
         let record = RecordName(table: receipt.record.table.asciiLowercased, key: receipt.record.key)
         guard let values = receipt.values else {

@@ -7,40 +7,41 @@ extension Simulation {
   /// Returns a share whose keys the liar has, as a member or a former member. If there are no shares, returns the only
   /// zone.
   func zoneToLieIn(_ node: SimulatedNode) -> ZoneID? {
-    guard hasShares else { return zone }
-    return zones.filter { $0.root != nil && !node.vault.epochKeys($0.id).isEmpty }.randomElement(using: &generator)?.id
+    guard zones.hasShares else { return zones.firstPrivateZone }
+    return zones.all.filter { $0.root != nil && !node.vault.epochKeys($0.id).isEmpty }.randomElement(
+      using: &mesh.generator)?.id
   }
 
   func lieInShares(
     _ node: SimulatedNode, _ occasion: Liar.Occasion, _ liar: inout Liar
   ) throws {
-    guard hasShares, let state = node.replica?.shareState(occasion.zone) else { return }
+    guard zones.hasShares, let state = node.replica?.shareState(occasion.zone) else { return }
     if liar.generator.once(in: plan.overreaches) {
       tell("liars.overreaches", node, try liar.overreach(occasion, state))
     }
     if liar.generator.once(in: plan.controlForgeries) {
-      tell("liars.controlForgeries", node, [try liar.forgedRecord(occasion, state, accountID(node.home.account))])
+      tell("liars.controlForgeries", node, [try liar.forgedRecord(occasion, state, zones.account(of: node))])
     }
     if liar.generator.once(in: plan.oldEpochs) {
       tell("liars.oldEpochs", node, try liar.oldEpoch(occasion, node.vault.epochKeys(occasion.zone)))
     }
     if liar.generator.once(in: plan.keyLeaks) { leakKeys(node, occasion) }
     if liar.generator.once(in: plan.revokedWrites),
-      let revoked = nodes.filter(\.isRevoked).randomElement(using: &generator)
+      let revoked = nodes.filter(\.isRevoked).randomElement(using: &mesh.generator)
     {
-      let account = accountID(revoked.home.account)
+      let account = zones.accountID(revoked.home.account)
       let theirs = occasion.of(revoked.keys, revoked.device, citation: state.citation(account))
       tell(
         "liars.revokedWrites", node,
         liar.generator.once(in: 2)
-          ? try liar.revokedWrite(theirs) : [try liar.forgedRecord(theirs, state, accountID(node.home.account))])
+          ? try liar.revokedWrite(theirs) : [try liar.forgedRecord(theirs, state, zones.account(of: node))])
     }
   }
 
   /// Sends keys to a device that may not be part of the share. They must not give it access to anything else.
   private func leakKeys(_ node: SimulatedNode, _ occasion: Liar.Occasion) {
-    guard let wire = wires(node).randomElement(using: &generator),
-      let other = network.wires[wire]?.ends.first(where: { $0.node != node.index }).map({ nodes[$0.node] })
+    guard let wire = wires(node).randomElement(using: &mesh.generator),
+      let other = mesh.network.wires[wire]?.ends.first(where: { $0.node != node.index }).map({ nodes[$0.node] })
     else { return }
     let keys = node.vault.epochKeys(occasion.zone)
     var sealed: [EpochID: [UInt8]] = [:]

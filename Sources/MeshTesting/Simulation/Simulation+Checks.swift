@@ -25,7 +25,7 @@ extension Simulation {
     }
     node.heads[zone.id] = heads
     say(node.index, "has \(mesh.text(merged))\(zone.suffix)")
-    if mesh.rewritesHistory { try archive.take(from: node.device, store, zone.id, cryptography) }
+    if mesh.rewritesHistory { try history.archiveWrites(of: node, in: zone.id, store) }
     try compareDigest(node, zone, store)
   }
 
@@ -41,12 +41,6 @@ extension Simulation {
         violate("n\(node.index) shows \(value.shown) in \(name).\(column), which nobody wrote there")
       }
     }
-  }
-
-  func takeToArchive(_ node: SimulatedNode) throws {
-    // The store of a file that was restored while it was open refuses everything.
-    guard let store = node.store, !node.isHistoryLost else { return }
-    for zone in try zones.zones(of: node) { try archive.take(from: node.device, store, zone.id, cryptography) }
   }
 
   /// Returns whether all authors that went back have cutoffs, and none is below its cutoff. Also returns true if
@@ -143,7 +137,7 @@ extension Simulation {
       }
     }
     guard let deadline = mesh.deadline else { return mesh.schedule(.check, in: Self.checkInterval) }
-    try askForAll()
+    try assets.askForAll()
     if try isSettled() {
       isOver = true
       return try checkEnd()
@@ -153,14 +147,14 @@ extension Simulation {
       for zone in zones.hasShares ? zones.all : [] {
         if try !zones.isAbandoned(zone), let reason = try disagreement(zone) { say(nil, reason) }
       }
-      for join in joins where !join.isOver { say(join.node, "is still joining \(zones.name(join.link.zone))") }
+      for join in joins.unfinished { say(join.node, "is still joining \(zones.name(join.link.zone))") }
       return violate("the nodes are not equal \(Self.settlingTime / 60_000) minutes after all was healed")
     }
     mesh.schedule(.check, in: Self.checkInterval)
   }
 
   private func isSettled() throws -> Bool {
-    guard zones.firstPrivateZone != nil, joins.allSatisfy({ $0.isOver || nodes[$0.node].isStopped }) else {
+    guard zones.firstPrivateZone != nil, joins.unfinished.allSatisfy({ nodes[$0.node].isStopped }) else {
       return false
     }
     for node in honest {
@@ -193,17 +187,10 @@ extension Simulation {
     } ?? true
   }
 
-  /// Whether an honest node may wait forever for an asset: one that only a liar, a revoked device or a replaced file has,
-  /// or that no neighbor downloads.
-  var mayLackAssets: Bool {
-    !abandonedAssets.isEmpty || nodes.contains { $0.isLiar || $0.isRevoked }
-      || plan.assetPolicies + plan.assetEvictions > 0
-  }
-
   /// Returns whether the node waits for an asset of which something will arrive.
   private func waitsForAsset(_ node: SimulatedNode) throws -> Bool {
     let wanted = try node.store?.wantedAssets(limit: 1_000) ?? []
-    guard mayLackAssets else { return !wanted.isEmpty }
+    guard assets.mayBeMissing else { return !wanted.isEmpty }
     return try wanted.contains { try $0.staged.isComplete || isGiven($0, to: node) }
   }
 

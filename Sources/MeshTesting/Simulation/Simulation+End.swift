@@ -35,8 +35,8 @@ extension Simulation {
         node.ledger.naming = naming
         try checkWrites(node, oracle, in: Set(log))
         let held = try node.database.held(zone)
-        let lacking = try lackingAssets(node)
-        if mayLackAssets { try checkAbsent(node, zone, oracle) }
+        let lacking = try node.lackingAssets()
+        if assets.mayBeMissing { try AssetCheck(mesh: mesh, assets: assets).check(node, zone, oracle) }
         if let difference = oracle.differences(naming.name(contents), held: held, lacking: lacking).first {
           violate("n\(node.index): \(difference)")
         }
@@ -79,7 +79,7 @@ extension Simulation {
       let contents = try first.database.contents()
       let own = try ownCells(first, oracles)
       for node in devices.dropFirst() {
-        let lacking = try lackingCells(first).union(lackingCells(node)).union(own)
+        let lacking = try first.lackingCells().union(node.lackingCells()).union(own)
         let theirs = try node.database.contents()
         let excused = try contents.hanging(on: first.database.shownHereOnly())
           .union(theirs.hanging(on: node.database.shownHereOnly()))
@@ -160,18 +160,18 @@ extension Simulation {
   /// revoked devices that another node had merged.
   private func checkWrites(_ node: SimulatedNode, _ oracle: Oracle, in log: Set<ChangeSetID>) throws {
     let lost = oracle.lost(node.ledger)
-    let signed = lost.isEmpty ? [] : try archive.writes(of: node.ledger.facts, zones.keys, cryptography)
+    let signed = lost.isEmpty ? [] : try history.archive.writes(of: node.ledger.facts, zones.keys, cryptography)
     // A write to a column whose merged value the row didn't show yet is kept, and not sent.
     let listed = lost.isEmpty ? [] : try node.database.kept()
     for fact in lost where !listed.contains(fact) && !signed.contains(where: { $0.fact == fact }) {
       violate("n\(node.index): \(fact) was committed and is in no change set")
     }
-    let missing = (signed.filter { !$0.isOverwritten } + entrusted).filter { write in
+    let missing = (signed.filter { !$0.isOverwritten } + history.entrusted).filter { write in
       !oracle.tells(write.fact) && !oracle.beats(write) && (write.undoes.isEmpty || !write.undoes.isDisjoint(with: log))
     }
     guard !missing.isEmpty else { return }
     let kept = try honest.reduce(into: Set<Ledger.Fact>()) { $0.formUnion(try $1.database.kept()) }
-    let listedWrites = (signed + entrusted).filter { kept.contains($0.fact) }
+    let listedWrites = (signed + history.entrusted).filter { kept.contains($0.fact) }
     for write in missing where !kept.contains(write.fact) {
       // A write that had overwritten it is listed.
       if listedWrites.contains(where: { $0.isLater(than: write) && $0.overwrites(write) }) { continue }
@@ -183,7 +183,9 @@ extension Simulation {
   /// under another instance. So do the account's other devices that have them. The behavior of liars is unknown.
   private func isWrittenAgain() throws -> @Sendable (Stamp) -> Bool {
     guard mesh.rewritesHistory else { return { _ in false } }
-    let (stamps, liars) = (try archive.stamps(zones.keys, cryptography), Set(nodes.filter(\.isLiar).flatMap(\.devices)))
+    let (stamps, liars) = (
+      try history.archive.stamps(zones.keys, cryptography), Set(nodes.filter(\.isLiar).flatMap(\.devices))
+    )
     return { stamp in
       liars.contains(stamp.author.device)
         || stamps[stamp.time]?.contains { $0 != stamp.author } ?? false

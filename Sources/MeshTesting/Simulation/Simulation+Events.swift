@@ -14,10 +14,10 @@ extension Simulation {
     case .handshaken(let route, let wire): try handshaken(route, wire)
     case .arrived(let wire, let from, let bytes): try arrived(wire, from, bytes)
     case .closed(let wire, let end): try noticeClosed(wire, end)
-    case .join(let join, _): try tryToJoin(join)
-    case .joinOpened(let join, _, let wire): try openJoin(join, wire)
-    case .evict(let eviction) where mesh.alive(eviction.node, eviction.life): try goOn(eviction)
-    case .heal: heal()
+    case .join(let join, _): try joins.attempt(join)
+    case .joinOpened(let join, _, let wire): try joins.open(join, wire)
+    case .evict(let eviction) where mesh.alive(eviction.node, eviction.life): try assets.goOn(eviction)
+    case .heal: machines.heal()
     case .mend(let node): nodes[node].database.disk?.mend()
     case .step: try step()
     case .check: try check()
@@ -33,7 +33,7 @@ extension Simulation {
       if let damage = try node.database.damage() {
         return violate("n\(node.index)'s file is damaged when it starts: \(damage)")
       }
-      try writeOlderCopy(node)
+      try apps.writeOlderCopy(node)
       try node.start()
     } catch {
       return try failStart(node, error)
@@ -42,7 +42,7 @@ extension Simulation {
     say(node.index, node.life == 1 ? "starts" : "starts again, life \(node.life)")
     try makePrivateZone(node)
     guard node.replica != nil else { return }
-    if node.home.place == 0 { noteRevoked(node) }
+    if node.home.place == 0 { history.noteRevoked(node) }
     try mesh.guarded(node) { try look(node) }
     guard node.replica != nil else { return }
     mesh.schedule(.tick(node: node.index, life: node.life), in: Self.tickInterval)
@@ -57,8 +57,8 @@ extension Simulation {
     if node.database.disk?.isDead == true || error is SimulatedDeath {
       return try mesh.crash(node, "dies while it starts", isMachine: true)
     }
-    if case ReplicaError.foreignDatabase = error, try putBack(node) {
-      if mesh.deadline != nil { try completeSchema(node) }
+    if case ReplicaError.foreignDatabase = error, try history.putBack(node) {
+      if mesh.deadline != nil { try migrations.complete(node) }
       return mesh.schedule(.start(node.index), in: Int64.random(in: 500...3_000, using: &mesh.generator))
     }
     guard mesh.isFault(node, error) else { return violate("n\(node.index) does not start: \(mesh.named("\(error)"))") }
@@ -88,7 +88,7 @@ extension Simulation {
     var (hasMore, hasFailed) = (false, true)
     try mesh.guarded(node) {
       hasMore = try replica.work(now: node.clock.moment)
-      if mesh.rewritesHistory, !node.isLiar { try takeToArchive(node) }
+      if mesh.rewritesHistory, !node.isLiar { try history.archiveWrites(of: node) }
       hasFailed = false
     }
     guard try mesh.finish(node, replica) else { return }
@@ -156,7 +156,7 @@ extension Simulation {
     let end = known.ends[1 - from]
     guard end.isOpen, mesh.alive(end.node, end.life) else { return }
     nodes[end.node].liar?.heard(received: bytes)
-    if from == 1, let join = known.join { return try heardWhileJoining(join, bytes) }
+    if from == 1, let join = known.join { return try joins.heard(join, bytes) }
     try mesh.input(nodes[end.node], link: end.link) { try $0.received(end.link, bytes, now: $1) }
   }
 
@@ -165,7 +165,7 @@ extension Simulation {
     let closed = known.ends[end]
     guard closed.isOpen, mesh.alive(closed.node, closed.life) else { return }
     _ = mesh.network.close(wire, end: end)
-    if end == 0, let join = known.join { return setWire(join, nil) }
+    if end == 0, let join = known.join { return joins.lostConnection(join) }
     try mesh.input(nodes[closed.node]) { $0.linkClosed(closed.link, now: $1) }
     mesh.lostConnection(wire, end)
   }

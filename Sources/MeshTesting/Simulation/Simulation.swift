@@ -28,25 +28,22 @@ public final class Simulation: MeshPart {
   static let checkInterval: Int64 = 1_000
 
   let mesh: SimulatedMesh
+  let joins: ShareJoins
+  let machines: MachineFaults
+  let apps: AppWrites
+  let migrations: AppMigrations
+  let history: FileHistory
+  let assets: AssetUsers
+  let shares: ShareUsers
+  let liars: Liars
   var stepsLeft: Int
   /// The number of hasty writes that may still be made in this step.
   var hastyLeft = 0
   var isOver = false
-  /// The invites by which nodes try to join.
-  var joins: [Join] = []
-  /// The assets that nodes gave up because a liar claimed to have them.
-  var trustedLiars: Set<AssetID> = []
-  /// The assets whose bytes only a file had that was replaced.
-  var abandonedAssets: Set<AssetID> = []
   /// The states of control logs that were read plainly, by their heads.
   var plainlyRead: Set<Set<ControlID>> = []
-  /// The keys that liars gave away.
-  var leaks: Set<Leak> = []
   /// The digest of each merged state that some node had. The last change set of each author identifies the state.
   var digests: [[Author: ChangeSetID]: ZoneDigest] = [:]
-  var archive = Archive()
-  /// Writes whose file was replaced by another one. Other nodes have merged them and must not lose them.
-  var entrusted: [Archive.Write] = []
 
   /// - Parameters:
   ///   - nodes: The number of nodes, at least one. The first one makes the account's zone.
@@ -62,6 +59,14 @@ public final class Simulation: MeshPart {
     }
     stepsLeft = steps
     mesh = try SimulatedMesh(seed: seed, nodes: count, plan: plan.withoutIdleKeys(storage), storage: storage)
+    machines = MachineFaults(mesh: mesh)
+    apps = AppWrites(mesh: mesh)
+    migrations = AppMigrations(mesh: mesh, apps: apps)
+    assets = AssetUsers(mesh)
+    history = FileHistory(mesh, assets)
+    joins = ShareJoins(mesh)
+    shares = ShareUsers(mesh: mesh, apps: apps, joins: joins)
+    liars = Liars(mesh)
   }
 
   /// Runs the simulation to its end. `print` gets each line of the trace. The last line is `digest` and the outcome's

@@ -23,7 +23,7 @@ extension Simulation {
       for epoch in node.vault.epochKeys(zone.id).keys.sorted() {
         // If nobody else knows the epoch, the node was out when it minted it.
         guard let id = ControlID(epoch.bytes), log.record(id) != nil else { continue }
-        if !leaks.contains(Leak(node: node.index, epoch: epoch)), log.isOut(account, at: id) {
+        if !liars.leaks.contains(Leak(node: node.index, epoch: epoch)), log.isOut(account, at: id) {
           violate("n\(node.index) has a key of \(zone.name) that was minted over its account's removal")
         }
       }

@@ -33,7 +33,7 @@ extension Simulation {
     // shows something else than the merged states say.
     let here = try node.database.shownHereOnly()
     let excused = contents.hanging(on: here).union(expected.contents.hanging(on: here))
-    let lacking = try lackingCells(node)
+    let lacking = try node.lackingCells()
     let own = try ownCells(node, oracles)
     for difference in expected.differences(
       contents, besides: excused, own, lacking: lacking, names: zones.names(of:)
@@ -109,8 +109,8 @@ extension Simulation {
     let missing = node.ledger.facts.filter { fact in !names(of: fact).contains { isTold($0, node, mine, oracles) } }
     guard !missing.isEmpty, let store = node.store else { return }
     let receipts = try receipts(store)
-    let signed = try archive.writes(of: Set(missing.flatMap(names(of:))), zones.keys, cryptography)
-    let beaten = try archive.beaten(signed, zones.keys, cryptography)
+    let signed = try history.archive.writes(of: Set(missing.flatMap(names(of:))), zones.keys, cryptography)
+    let beaten = try history.archive.beaten(signed, zones.keys, cryptography)
     let listed = try honest.reduce(into: receipts) { $0.formUnion(try $1.database.kept()) }
     for fact in missing.sorted(by: { $0.description < $1.description }) {
       let names = names(of: fact)

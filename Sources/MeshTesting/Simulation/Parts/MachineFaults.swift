@@ -2,8 +2,10 @@ import MeshCore
 import MeshReplication
 
 /// Faults of machines and connections.
-extension Simulation {
-  // MARK: Deaths
+struct MachineFaults: MeshPart {
+  let mesh: SimulatedMesh
+
+  // MARK: Machines
 
   func kill(_ node: SimulatedNode) throws {
     guard node.replica != nil else { return }
@@ -50,7 +52,7 @@ extension Simulation {
     mesh.comeBack(node)
   }
 
-  func pauseProcess(_ node: SimulatedNode) {
+  func pause(_ node: SimulatedNode) {
     guard node.replica != nil, node.pausedUntil <= time.now else { return }
     occurred("nodes.pauses")
     node.pausedUntil = time.now + Int64(Int.random(in: plan.pauseTime, using: &mesh.generator))

@@ -13,14 +13,22 @@ struct Eviction {
 }
 
 /// Users who do without some BLOBs. They set a table to on-demand, request some assets, and evict others.
-extension Simulation {
+final class AssetUsers: MeshPart {
+  let mesh: SimulatedMesh
+  /// The assets that nodes gave up because a liar claimed to have them.
+  private(set) var trustedLiars: Set<AssetID> = []
+  /// The assets whose bytes only a file had that was replaced.
+  private(set) var abandoned: Set<AssetID> = []
+
   /// The milliseconds that members have to report their assets, the time between two looks, and the number of times
   /// that programs may interfere.
   private static let answerTime: Int64 = 10_000
   private static let look: Int64 = 50
   private static let attempts = 5
 
-  func changeAssetPolicy(_ node: SimulatedNode) throws {
+  init(_ mesh: SimulatedMesh) { self.mesh = mesh }
+
+  func changePolicy(_ node: SimulatedNode) throws {
     guard let store = choosing(node) else { return }
     let table = AppSchema.withAssets[Int.random(in: 0..<AppSchema.withAssets.count, using: &mesh.generator)]
     let policy = mesh.generator.once(in: 2) ? AssetPolicy.always : .onDemand
@@ -36,7 +44,7 @@ extension Simulation {
     }
   }
 
-  func fetchAsset(_ node: SimulatedNode) throws {
+  func fetch(_ node: SimulatedNode) throws {
     guard let store = choosing(node) else { return }
     var absent: [AssetPlace] = []
     try mesh.guarded(node) { absent = try store.awaitedAssets(limit: .max) }
@@ -49,7 +57,7 @@ extension Simulation {
     }
   }
 
-  func evictAsset(_ node: SimulatedNode) throws {
+  func beginEviction(_ node: SimulatedNode) throws {
     guard let store = choosing(node) else { return }
     var shown: [AssetPlace] = []
     try mesh.guarded(node) {
@@ -120,7 +128,7 @@ extension Simulation {
   }
 
   /// Notes the BLOBs whose bytes go away with a node's file, because no other honest node has them yet.
-  func noteAbandonedAssets(_ node: SimulatedNode) throws {
+  func noteAbandoned(_ node: SimulatedNode) throws {
     let long = nodes.reduce(into: Set<Value>()) { $0.formUnion($1.longBLOBs) }
     for zone in zones.all {
       let naming = AssetNaming(zone: zone.id, cryptography: cryptography)
@@ -131,7 +139,7 @@ extension Simulation {
         guard try has(node) != false, try !honest.contains(where: { try $0 !== node && has($0) == true }) else {
           continue
         }
-        abandonedAssets.insert(asset.id)
+        abandoned.insert(asset.id)
       }
     }
   }
@@ -156,73 +164,10 @@ extension Simulation {
     }
   }
 
-  /// Returns the cells for whose merged assets the node doesn't have the bytes.
-  func absentCells(_ node: SimulatedNode) throws -> [Ledger.Cell: AssetPlace] {
-    let places = try node.database.sqlite?.awaitedAssets(limit: .max) ?? []
-    return Dictionary(
-      places.map { ($0.cell, $0) },
-      uniquingKeysWith: { first, _ in first })
-  }
-
-  /// Returns the cells whose merged BLOBs the node lacks. They show other values.
-  func lackingCells(_ node: SimulatedNode) throws -> Set<Ledger.Cell> {
-    try (node.store as? ModelStore)?.lackingCells() ?? Set(absentCells(node).keys)
-  }
-
-  /// Returns the assets that the node waits for, and those that it doesn't download.
-  func lackingAssets(_ node: SimulatedNode) throws -> Set<Asset> {
-    let wanted = try node.store?.wantedAssets(limit: 1_000).map(\.asset) ?? []
-    return Set(try wanted + absentCells(node).values.filter { !$0.isFetched }.map(\.asset))
-  }
-
-  /// Checks that requested assets arrive if an honest node has them.
-  ///
-  /// An honest node must have them, with four exceptions. A liar or a revoked device wrote them. Or they were given up
-  /// because a liar claimed to have them. Or an app discarded them. Or the only file that had them was replaced.
-  func checkAbsent(_ node: SimulatedNode, _ zone: ZoneID, _ oracle: Oracle) throws {
-    let others = Set(nodes.filter { $0.isLiar || $0.isRevoked }.map(\.device))
-    let contents = try node.database.contents(AppSchema.withAssets)
-    let naming = AssetNaming(zone: zone, cryptography: cryptography)
-    let absent = try absentCells(node)
-    // Their names take a hash of all bytes.
-    let discarded =
-      absent.isEmpty ? [] : nodes.reduce(into: Set<Value>()) { $0.formUnion($1.discarded.shown.map(naming.name)) }
-    for (cell, place) in absent.sorted(by: { $0.key < $1.key }) {
-      let shown = naming.name(contents[cell.record]?[cell.column] ?? .null)
-      // An app may write anything to a table that is not synchronized here.
-      let isTracked = !node.database.untracked.contains(cell.record.table)
-      // The app's own write may have lost while the table was not synchronized.
-      let isOwn = node.ledger.facts.contains(.value(cell, shown))
-      if isTracked, shown != .null, !isOwn, oracle.sent[cell]?.contains(shown) != true {
-        violate("n\(node.index) shows \(shown.shown) in \(cell.record).\(cell.column), which nobody wrote there")
-      }
-      let isDiscarded = nodes.contains { $0.discarded.awaited.contains(place.asset.id) }
-      let isExcused =
-        isDiscarded || discarded.contains(.asset(place.asset)) || trustedLiars.contains(place.asset.id)
-        || abandonedAssets.contains(place.asset.id) || place.writer.map(others.contains) ?? true
-      let isThere = try honest.contains { try $0.store?.chunks(of: place.asset.id, zone: zone)?.isComplete ?? false }
-      if place.isFetched, place.held == nil, !isExcused, !isThere {
-        violate("nobody has \(place.asset.id), which n\(node.index) lacks in \(cell.record).\(cell.column)")
-      }
-    }
-    try checkEdits(oracle, naming)
-  }
-
-  /// Checks that no node sends a BLOB that its app never wrote. A value that a row still shows is no edit.
-  private func checkEdits(_ oracle: Oracle, _ naming: AssetNaming) throws {
-    // A copy has the writes of another node's app.
-    for node in honest where !node.hasOtherHistory {
-      let written = Set(node.longBLOBs.map(naming.name))
-      for (cell, assets) in oracle.assetEdits[node.device] ?? [:] where !assets.isSubset(of: written) {
-        violate("n\(node.index) says that its app wrote a BLOB into \(cell.record).\(cell.column), which it did not")
-      }
-    }
-  }
-}
-
-extension AssetPlace {
-  /// The cell, with the names of `AppSchema`.
-  var cell: Ledger.Cell {
-    Ledger.Cell(record: RecordName(table: table.asciiLowercased, key: key), column: column.asciiLowercased)
+  /// Whether an honest node may wait forever for an asset: one that only a liar, a revoked device or a replaced file has,
+  /// or that no neighbor downloads.
+  var mayBeMissing: Bool {
+    !abandoned.isEmpty || nodes.contains { $0.isLiar || $0.isRevoked }
+      || plan.assetPolicies + plan.assetEvictions > 0
   }
 }

@@ -24,18 +24,24 @@ struct Join {
 }
 
 /// Joins by invites, over separate connections.
-extension Simulation {
+final class ShareJoins: MeshPart {
+  let mesh: SimulatedMesh
+  private var joins: [Join] = []
   /// The number of attempts after everything has healed. The device that lets nodes in may be gone for good.
   private static let lastAttempts = 20
   /// Milliseconds after which an attempt is given up for another one.
   private static let patience: Int64 = 15_000
+
+  init(_ mesh: SimulatedMesh) { self.mesh = mesh }
+
+  var unfinished: [Join] { joins.filter { !$0.isOver } }
 
   func begin(_ join: Join) {
     joins.append(join)
     mesh.schedule(.join(joins.count - 1, node: join.node), in: Int64.random(in: 1...4_000, using: &mesh.generator))
   }
 
-  func tryToJoin(_ index: Int) throws {
+  func attempt(_ index: Int) throws {
     let join = joins[index]
     guard !join.isOver else { return }
     let node = nodes[join.node]
@@ -69,7 +75,7 @@ extension Simulation {
     return others.randomElement(using: &mesh.generator) ?? nodes[join.issuer]
   }
 
-  func openJoin(_ index: Int, _ wire: Int) throws {
+  func open(_ index: Int, _ wire: Int) throws {
     guard let known = mesh.network.wires[wire], joins[index].wire == wire else { return }
     let (joiner, member) = (known.ends[0], known.ends[1])
     guard mesh.alive(joiner.node, joiner.life), let replica = nodes[joiner.node].replica, known.state == .whole,
@@ -94,13 +100,16 @@ extension Simulation {
     try perform(index, joining.start())
   }
 
-  func heardWhileJoining(_ index: Int, _ bytes: [UInt8]) throws {
+  func heard(_ index: Int, _ bytes: [UInt8]) throws {
     guard var joining = joins[index].joining, !joins[index].isOver else { return }
     guard let message = try? Message.decode(bytes) else { return }
     let outputs = joining.receive(message)
     joins[index].joining = joining
     try perform(index, outputs)
   }
+
+  /// Notes that the connection of an attempt is closed.
+  func lostConnection(_ index: Int) { setWire(index, nil) }
 
   private func perform(_ index: Int, _ outputs: [ShareJoining.Output]) throws {
     let node = nodes[joins[index].node]
@@ -144,10 +153,9 @@ extension Simulation {
     joins[index].joining = nil
   }
 
-  func setWire(_ index: Int, _ wire: Int?) {
+  private func setWire(_ index: Int, _ wire: Int?) {
     if let old = joins[index].wire { mesh.network.mark(old, for: nil) }
     joins[index].wire = wire
     if let wire { mesh.network.mark(wire, for: index) }
   }
-
 }

@@ -1,8 +1,17 @@
 import MeshCore
 import MeshReplication
 
-/// The actions of people without the node's knowledge: restoring and copying files, and revoking devices.
-extension Simulation {
+/// The actions of people without the node's knowledge: restoring and copying files, and revoking devices. It remembers
+/// the writes that went away with files.
+final class FileHistory: MeshPart {
+  let mesh: SimulatedMesh
+  private let assets: AssetUsers
+  private(set) var archive = Archive()
+  /// Writes whose file was replaced by another one. Other nodes have merged them and must not lose them.
+  private(set) var entrusted: [Archive.Write] = []
+
+  init(_ mesh: SimulatedMesh, _ assets: AssetUsers) { (self.mesh, self.assets) = (mesh, assets) }
+
   /// Replaces a node's files with an older copy. A copy is made now and then.
   func restoreFile(_ node: SimulatedNode) throws { try restore(node, withHome: false) }
   func restoreHome(_ node: SimulatedNode) throws { try restore(node, withHome: true) }
@@ -81,8 +90,7 @@ extension Simulation {
   /// devices.
   private func canBeReplaced(_ node: SimulatedNode) -> Bool {
     mesh.storage == .sqlite && !node.isRevoked && !node.isLiar && node.index > 0 && node.life > 0
-      && mesh.deadline == nil
-      && node.setAside == nil
+      && mesh.deadline == nil && node.setAside == nil
   }
 
   /// Returns a node whose file can be copied to this one.
@@ -121,11 +129,25 @@ extension Simulation {
     }
   }
 
+  // MARK: What goes away
+
+  /// Archives what the node has signed in one zone.
+  func archiveWrites(of node: SimulatedNode, in zone: ZoneID, _ store: any ReplicaStore) throws {
+    try archive.take(from: node.device, store, zone, cryptography)
+  }
+
+  /// Archives what the node has signed in all zones.
+  func archiveWrites(of node: SimulatedNode) throws {
+    // The store of a file that was restored while it was open refuses everything.
+    guard let store = node.store, !node.isHistoryLost else { return }
+    for zone in try zones.zones(of: node) { try archiveWrites(of: node, in: zone.id, store) }
+  }
+
   /// Notes that a node's file goes away. If another node has merged its committed writes, that node must not lose them.
   /// The only copies of its other writes were in the file.
   private func entrust(_ node: SimulatedNode) throws {
-    try takeToArchive(node)
-    try noteAbandonedAssets(node)
+    try archiveWrites(of: node)
+    try assets.noteAbandoned(node)
     let merged = try merged(by: honest.filter { $0 !== node })
     if let zone = zones.firstPrivateZone { node.ledger.naming = AssetNaming(zone: zone, cryptography: cryptography) }
     entrusted = (entrusted + (try archive.writes(of: node.ledger.facts, zones.keys, cryptography))).filter {

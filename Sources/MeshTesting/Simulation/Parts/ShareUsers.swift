@@ -2,11 +2,14 @@ import MeshCore
 import MeshReplication
 
 /// The actions of people on shares, each at a node, with that node's knowledge.
-extension Simulation {
+struct ShareUsers: MeshPart {
+  let mesh: SimulatedMesh
+  let apps: AppWrites
+  let joins: ShareJoins
   /// The greatest number of shares. More shares would show nothing new.
   private static let mostShares = 8
 
-  func createShare(_ node: SimulatedNode) throws {
+  func create(_ node: SimulatedNode) throws {
     guard zones.hasShares, mayAct(node), !node.isLiar, zones.shareCount < Self.mostShares else {
       return
     }
@@ -48,7 +51,7 @@ extension Simulation {
     let devices = nodes.filter { $0.home.account == account && !$0.isRevoked && !$0.isStopped }
     guard let device = devices.randomElement(using: &mesh.generator) else { return }
     zones.noteInvite(of: account, to: link.zone)
-    begin(Join(node: device.index, link: link, issuer: node.index))
+    joins.begin(Join(node: device.index, link: link, issuer: node.index))
   }
 
   func uninvite(_ node: SimulatedNode) throws {
@@ -77,14 +80,14 @@ extension Simulation {
   }
 
   /// Lowers and raises a permission, or raises and lowers it, several times.
-  func flapPermission(_ node: SimulatedNode) throws {
+  func flap(_ node: SimulatedNode) throws {
     guard let (node, zone, account) = participant(node) else { return }
     for _ in 0..<Int.random(in: 2...5, using: &mesh.generator) where node.replica != nil {
       try changePermission(node, zone, account, "shares.flaps")
     }
   }
 
-  func removeParticipant(_ node: SimulatedNode) throws {
+  func remove(_ node: SimulatedNode) throws {
     guard let (node, zone, account) = participant(node) else { return }
     let text = "removes account \(zones.letter(account)) from \(zone.name)"
     try attempt(node, "shares.removals", text) { replica, now in
@@ -92,7 +95,7 @@ extension Simulation {
     }
   }
 
-  func leaveShare(_ node: SimulatedNode) throws {
+  func leave(_ node: SimulatedNode) throws {
     guard zones.hasShares, mayAct(node), let replica = node.replica else { return }
     let mine = zones.account(of: node)
     let shares = zones.all.filter { zone in
@@ -105,7 +108,7 @@ extension Simulation {
     }
   }
 
-  func stopShare(_ node: SimulatedNode) throws {
+  func stop(_ node: SimulatedNode) throws {
     guard let (node, zone, _) = ownShare(node, where: { !$0.isStopped }) else { return }
     try attempt(node, "shares.stops", "stops \(zone.name)") { replica, now in
       try replica.shares.stop(zone.id, now: now)
@@ -118,9 +121,8 @@ extension Simulation {
     let roots = zones.all.compactMap { zone in node.replica?.shareState(zone.id).flatMap { _ in zone.root } }
     guard let root = roots.randomElement(using: &mesh.generator) else { return }
     occurred("shares.rootDeletes")
-    try write(
-      node, AppTransaction(statements: [.delete(table: root.table, key: root.key)], ending: .commit),
-      node.replica == nil)
+    try apps.write(
+      node, AppTransaction(statements: [.delete(table: root.table, key: root.key)], ending: .commit))
   }
 
   /// Lets an app remove the triggers that refuse its writes, and write.
@@ -142,7 +144,7 @@ extension Simulation {
       root.table == "list" && mesh.generator.once(in: 2)
       ? .upsert(table: "item", values: ["id": key, "list": root.key, "title": value])
       : .update(table: root.table, key: root.key, values: [root.table == "list" ? "title" : "note": value])
-    try write(node, AppTransaction(statements: [statement], ending: .commit), false)
+    try apps.write(node, AppTransaction(statements: [statement], ending: .commit))
   }
 
   // MARK: Who acts

@@ -3,7 +3,10 @@ import MeshReplication
 import MeshStore
 
 /// Apps that change their tables, at a different time on each node.
-extension Simulation {
+struct AppMigrations: MeshPart {
+  let mesh: SimulatedMesh
+  let apps: AppWrites
+
   /// Adds a column. Sometimes it is filled at once.
   func addColumn(_ node: SimulatedNode) throws {
     guard
@@ -61,7 +64,7 @@ extension Simulation {
   }
 
   /// Makes the table refuse or accept repeated values of a column. If there is a repeated value, the migration fails.
-  func makeUnique(_ node: SimulatedNode) throws {
+  func toggleUnique(_ node: SimulatedNode) throws {
     guard let (table, _) = draw(node, { table, _, _ in table.unique != nil }), let column = table.unique else { return }
     let index = AppSchema.index(table)
     let sql =
@@ -159,15 +162,6 @@ extension Simulation {
     }
   }
 
-  /// Lets the app have rows before the node tracks its tables.
-  func writeOlderCopy(_ node: SimulatedNode) throws {
-    guard node.life == 0, mesh.generator.once(in: plan.olderCopies) else { return }
-    occurred("writers.olderCopies")
-    for _ in 0..<Self.olderRows { try write(node, node.writer.next(), true) }
-  }
-
-  private static let olderRows = 8
-
   func rescan(_ node: SimulatedNode) throws {
     guard mesh.storage == .sqlite, node.replica != nil, !node.isRevoked else { return }
     occurred("nodes.rescans")
@@ -181,7 +175,7 @@ extension Simulation {
   // MARK: The end
 
   /// Brings all schemas to the same form: each table, and each column that any node has.
-  func completeSchema(_ node: SimulatedNode) throws {
+  func complete(_ node: SimulatedNode) throws {
     guard mesh.storage == .sqlite, !node.isRevoked, !node.isStopped else { return }
     try trackAgain(node)
     try makeMissingTables(node)
@@ -245,8 +239,7 @@ extension Simulation {
     losing loss: AppTransaction.Loss = .nothing
   ) throws {
     if let fault { occurred(fault) }
-    try write(
-      node, AppTransaction(statements: [.alter(table: table.name, sql: sql, losing: loss)], ending: .commit),
-      node.replica == nil)
+    try apps.write(
+      node, AppTransaction(statements: [.alter(table: table.name, sql: sql, losing: loss)], ending: .commit))
   }
 }

@@ -1,5 +1,3 @@
-import MeshCore
-
 /// Simulates nodes, a network and an app on each node, with all faults that can happen between them. It uses virtual
 /// time, and one seed determines everything.
 ///
@@ -23,27 +21,25 @@ public final class Simulation: MeshPart {
   public static let mostNodes = 256
   /// The virtual milliseconds in which the nodes have to come to the same state after everything is healed.
   public static let settlingTime: Int64 = 30 * 60_000
-  /// The milliseconds between two ticks of a replica, and between two checks of the whole.
-  static let tickInterval: Int64 = 250
-  static let checkInterval: Int64 = 1_000
+  /// The milliseconds between two checks of the whole.
+  private static let checkInterval: Int64 = 1_000
 
   let mesh: SimulatedMesh
-  let joins: ShareJoins
-  let machines: MachineFaults
-  let apps: AppWrites
-  let migrations: AppMigrations
-  let history: FileHistory
-  let assets: AssetUsers
-  let shares: ShareUsers
-  let liars: Liars
-  var stepsLeft: Int
-  /// The number of hasty writes that may still be made in this step.
-  var hastyLeft = 0
-  var isOver = false
-  /// The states of control logs that were read plainly, by their heads.
-  var plainlyRead: Set<Set<ControlID>> = []
-  /// The digest of each merged state that some node had. The last change set of each author identifies the state.
-  var digests: [[Author: ChangeSetID]: ZoneDigest] = [:]
+  private let processes: Processes
+  private let connections: Connections
+  private let joins: ShareJoins
+  private let machines: MachineFaults
+  private let apps: AppWrites
+  private let migrations: AppMigrations
+  private let history: FileHistory
+  private let assets: AssetUsers
+  private let shares: ShareUsers
+  private let liars: Liars
+  private let runningChecks: RunningChecks
+  private let settlement: Settlement
+  private let finalChecks: FinalChecks
+  private var stepsLeft: Int
+  private var isOver = false
 
   /// - Parameters:
   ///   - nodes: The number of nodes, at least one. The first one makes the account's zone.
@@ -67,6 +63,12 @@ public final class Simulation: MeshPart {
     joins = ShareJoins(mesh)
     shares = ShareUsers(mesh: mesh, apps: apps, joins: joins)
     liars = Liars(mesh)
+    let control = ControlCheck(mesh, liars)
+    runningChecks = RunningChecks(mesh, history, control)
+    settlement = Settlement(mesh: mesh, joins: joins, assets: assets)
+    finalChecks = FinalChecks(mesh, control, assets, history)
+    processes = Processes(mesh, apps, migrations, shares, history, runningChecks)
+    connections = Connections(mesh: mesh, joins: joins)
   }
 
   /// Runs the simulation to its end. `print` gets each line of the trace. The last line is `digest` and the outcome's
@@ -84,5 +86,107 @@ public final class Simulation: MeshPart {
     let digest = mesh.traceDigest
     print("digest \(digest)")
     return Outcome(violation: mesh.violation, digest: digest, counts: mesh.counts, virtualTime: time.now)
+  }
+
+  private func handle(_ event: SimulatedMesh.Event) throws {
+    switch event {
+    case .start(let node): try processes.start(nodes[node])
+    case .tick(let node, let life) where mesh.alive(node, life): try processes.tick(nodes[node], life)
+    case .work(let node, let life) where mesh.alive(node, life): try processes.work(nodes[node])
+    case .noticed(let node, let life) where mesh.alive(node, life): try processes.notice(nodes[node])
+    case .dial(let route, let life): connections.dial(route, life)
+    case .handshaken(let route, let wire): try connections.handshaken(route, wire)
+    case .arrived(let wire, let from, let bytes): try connections.arrived(wire, from, bytes)
+    case .closed(let wire, let end): try connections.noticeClosed(wire, end)
+    case .join(let join, _): try joins.attempt(join)
+    case .joinOpened(let join, _, let wire): try joins.open(join, wire)
+    case .evict(let eviction) where mesh.alive(eviction.node, eviction.life): try assets.goOn(eviction)
+    case .heal: machines.heal()
+    case .mend(let node): nodes[node].database.disk?.mend()
+    case .step: try step()
+    case .check: try check()
+    case .tick, .work, .noticed, .evict: break
+    }
+  }
+
+  // MARK: Steps
+
+  /// Lets faults happen to a node and its app write, until the steps are over.
+  private func step() throws {
+    guard stepsLeft > 0 else { return try settle() }
+    stepsLeft -= 1
+    processes.beginStep(isLast: stepsLeft == 0)
+    let node = nodes[Int.random(in: 0..<nodes.count, using: &mesh.generator)]
+    // Every step makes one draw for each kind, so that changing one chance affects no other.
+    let due = faults.filter { chance, _ in mesh.generator.once(in: plan[keyPath: chance]) }
+    for (_, fault) in due { try fault(node) }
+    try apps.write(node)
+    if node.isLiar, node.replica != nil { try liars.lie(node) }
+    mesh.schedule(.step, in: Int64(Int.random(in: 0...plan.pause, using: &mesh.generator)))
+  }
+
+  /// The faults that can happen in a step, to the step's node or to the network. Their order is that of the draws.
+  private var faults: [(KeyPath<FaultPlan, Int>, (SimulatedNode) throws -> Void)] {
+    [
+      (\.clockJumps, machines.jump), (\.cuts, machines.cut), (\.silentCuts, machines.cutSilently),
+      (\.stalls, machines.stall), (\.partitions, machines.partition),
+      (\.oneWayPartitions, machines.partitionOneWay), (\.diskErrors, machines.failDisk),
+      (\.fullDisks, machines.fillDisk), (\.addedColumns, migrations.addColumn), (\.alterations, migrations.rebuild),
+      (\.constraints, migrations.constrain), (\.uniques, migrations.toggleUnique),
+      (\.references, migrations.refer), (\.together, apps.writeAll),
+      (\.kills, machines.kill), (\.powerCuts, machines.cutPower), (\.deaths, machines.beginDeath),
+      (\.restarts, machines.restart), (\.pauses, machines.pause), (\.revocations, history.revoke),
+      (\.restores, history.restoreFile), (\.homeRestores, history.restoreHome),
+      (\.fileCopies, history.copyFile), (\.homeCopies, history.copyHome),
+      (\.droppedColumns, migrations.dropColumn), (\.readdedColumns, migrations.readdColumn),
+      (\.renamedColumns, migrations.renameColumn), (\.recreatedTables, migrations.recreate),
+      (\.untrackedTables, migrations.untrack), (\.rescans, migrations.rescan),
+      (\.assetPolicies, assets.changePolicy), (\.assetFetches, assets.fetch), (\.assetEvictions, assets.beginEviction),
+      (\.shareCreates, shares.create), (\.shareInvites, shares.invite), (\.shareUninvites, shares.uninvite),
+      (\.sharePermissions, shares.changePermission), (\.shareFlaps, shares.flap), (\.shareRemovals, shares.remove),
+      (\.shareLeaves, shares.leave), (\.shareStops, shares.stop), (\.rootDeletes, shares.deleteRoot),
+      (\.bypasses, shares.bypass), (\.liveRestores, history.restoreLive), (\.renamedTables, migrations.renameTable),
+    ]
+  }
+
+  // MARK: The end
+
+  private func settle() throws {
+    mesh.deadline = time.now + Self.settlingTime
+    say(nil, "the steps are over, all heals")
+    machines.heal()
+    try history.stopCopies()
+    for node in nodes where !node.isStopped {
+      node.isDoomed = false
+      node.vault.diesAtMark = false
+      node.database.disk?.die(within: 0)
+      node.database.disk?.mend()
+      try migrations.complete(node)
+      if node.pausedUntil > time.now { resume(node) }
+      // A node whose clock is ahead of the others' by more than the bound signs nothing during that time.
+      node.clock.jump(toAhead: 0)
+      if node.isHistoryLost, node.replica != nil { try mesh.startOver(node) }
+      if node.replica == nil { mesh.schedule(.start(node.index), at: time.now) }
+    }
+  }
+
+  /// Resumes a paused node. Its events wait at the time when the pause was to end, so it is dialed and ticked at that
+  /// time at the latest.
+  private func resume(_ node: SimulatedNode) { node.pausedUntil = time.now }
+
+  /// Checks all nodes and, when the steps are over, whether they are equal.
+  private func check() throws {
+    try runningChecks.check()
+    guard let deadline = mesh.deadline else { return mesh.schedule(.check, in: Self.checkInterval) }
+    try assets.askForAll()
+    if try settlement.isReached() {
+      isOver = true
+      return try finalChecks.check()
+    }
+    guard time.now < deadline else {
+      try settlement.explain()
+      return violate("the nodes are not equal \(Self.settlingTime / 60_000) minutes after all was healed")
+    }
+    mesh.schedule(.check, in: Self.checkInterval)
   }
 }

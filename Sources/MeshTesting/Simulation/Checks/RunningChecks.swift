@@ -1,11 +1,36 @@
 import MeshCore
 import MeshReplication
 
-/// The rules that hold at any time, and those that hold when everything has settled.
-extension Simulation {
+/// The rules that hold at any time.
+final class RunningChecks: MeshPart {
+  let mesh: SimulatedMesh
+  private let history: FileHistory
+  private let control: ControlCheck
+  /// The digest of each merged state that some node had. The last change set of each author identifies the state.
+  private var digests: [[Author: ChangeSetID]: ZoneDigest] = [:]
   /// The greatest size of a WAL in bytes. Both connections copy it back when it has grown to 16 MiB, and a large
   /// transaction may add to it.
-  static let walBound = 64 << 20
+  private static let walBound = 64 << 20
+
+  init(_ mesh: SimulatedMesh, _ history: FileHistory, _ control: ControlCheck) {
+    (self.mesh, self.history, self.control) = (mesh, history, control)
+  }
+
+  /// Looks at all nodes.
+  func check() throws {
+    for node in nodes {
+      do {
+        try look(node)
+        try lookAtValues(node)
+        if zones.hasShares { try control.look(node) }
+      } catch {
+        try mesh.fault(node, error)
+      }
+      if let size = node.database.disk?.size(of: SQLiteDatabase.wal), size > Self.walBound {
+        violate("n\(node.index)'s WAL has \(size) bytes")
+      }
+    }
+  }
 
   /// Checks that a node never un-merges, and that it shows the state of its vector.
   func look(_ node: SimulatedNode) throws {
@@ -109,6 +134,20 @@ extension Simulation {
     return "; from n\(other.index) differ: \(names.map(\.description).joined(separator: ", "))"
   }
 
+  /// Checks that a node whose account was never given an invite knows nothing of a share: no log, no change sets, no
+  /// key.
+  private func lookForLeaks(_ node: SimulatedNode, _ store: any ReplicaStore) throws {
+    let known = Set(try store.zones())
+    for zone in zones.all where node.home.account != zone.account && !zone.invited.contains(node.home.account) {
+      if !node.vault.epochKeys(zone.id).isEmpty {
+        violate("n\(node.index) has a key of \(zone.name), and no part in it")
+      }
+      if known.contains(zone.id) { violate("n\(node.index) knows \(zone.name), and has no part in it") }
+    }
+  }
+}
+
+extension MeshPart {
   /// Returns whether the state is ahead of the vector: between the parts of a local unit, or the slices of another
   /// author's unit. A liar's change sets may wait for others that never arrive. So may those of an earlier life, if the
   /// only copy of their past was on a machine that was stopped.
@@ -122,122 +161,6 @@ extension Simulation {
     }
     return open.contains(where: alive.contains)
   }
-
-  func check() throws {
-    for node in nodes {
-      do {
-        try look(node)
-        try lookAtValues(node)
-        if zones.hasShares { try lookAtControl(node) }
-      } catch {
-        try mesh.fault(node, error)
-      }
-      if let size = node.database.disk?.size(of: SQLiteDatabase.wal), size > Self.walBound {
-        violate("n\(node.index)'s WAL has \(size) bytes")
-      }
-    }
-    guard let deadline = mesh.deadline else { return mesh.schedule(.check, in: Self.checkInterval) }
-    try assets.askForAll()
-    if try isSettled() {
-      isOver = true
-      return try checkEnd()
-    }
-    guard time.now < deadline else {
-      for node in nodes { say(node.index, try standing(node)) }
-      for zone in zones.hasShares ? zones.all : [] {
-        if try !zones.isAbandoned(zone), let reason = try disagreement(zone) { say(nil, reason) }
-      }
-      for join in joins.unfinished { say(join.node, "is still joining \(zones.name(join.link.zone))") }
-      return violate("the nodes are not equal \(Self.settlingTime / 60_000) minutes after all was healed")
-    }
-    mesh.schedule(.check, in: Self.checkInterval)
-  }
-
-  private func isSettled() throws -> Bool {
-    guard zones.firstPrivateZone != nil, joins.unfinished.allSatisfy({ nodes[$0.node].isStopped }) else {
-      return false
-    }
-    for node in honest {
-      guard let store = node.store, try store.pendingCount() == 0, try node.database.isInStep(),
-        try !node.database.isCutting(), try !waitsForAsset(node), isTold(node)
-      else { return false }
-    }
-    for zone in zones.all {
-      if zones.hasShares {
-        if try zones.isAbandoned(zone) { continue }
-        guard try disagreement(zone) == nil else { return false }
-      }
-      var states: Set<[Author: ChangeSetID]> = []
-      for node in try zones.members(zone) {
-        guard let store = node.store, try !isInsideUnit(store, zone.id) else { return false }
-        states.insert(try store.mergedHeads(zone.id).mapValues(\.id))
-      }
-      guard states.count <= 1 else { return false }
-    }
-    return true
-  }
-
-  /// Returns whether peers have reported that no assets are missing for the acknowledged state.
-  private func isTold(_ node: SimulatedNode) -> Bool {
-    guard !nodes.contains(where: \.isLiar) else { return true }
-    return node.replica?.peerViews.allSatisfy { peer in
-      peer.zones.allSatisfy { zone in
-        peer.acknowledged[zone] == nil || peer.backlogs[zone]?.coming == AssetBacklog().coming
-      }
-    } ?? true
-  }
-
-  /// Returns whether the node waits for an asset of which something will arrive.
-  private func waitsForAsset(_ node: SimulatedNode) throws -> Bool {
-    let wanted = try node.store?.wantedAssets(limit: 1_000) ?? []
-    guard assets.mayBeMissing else { return !wanted.isEmpty }
-    return try wanted.contains { try $0.staged.isComplete || isGiven($0, to: node) }
-  }
-
-  /// Returns whether an honest neighbor has a chunk of it that the node lacks.
-  private func isGiven(_ wanted: WantedAsset, to node: SimulatedNode) throws -> Bool {
-    try honest.contains { other in
-      try mesh.network.hasRoute(between: node.index, other.index)
-        && wanted.zones.contains { zone in
-          guard let chunks = try other.store?.chunks(of: wanted.asset.id, zone: zone) else { return false }
-          return (0..<wanted.staged.count).contains { chunks.contains($0) && !wanted.staged.contains($0) }
-        }
-    }
-  }
-
-  // MARK: Texts
-
-  private func standing(_ node: SimulatedNode) throws -> String {
-    guard let store = node.store else { return "is down" }
-    let role = node.isLiar ? "lies, " : node.isRevoked ? "is revoked, " : node.isStopped ? "is stopped, " : ""
-    let vectors = try zones.zones(of: node).map { zone in
-      let (stored, merged) = (try store.storedVector(zone.id), try store.mergedVector(zone.id))
-      let view = try node.replica?.zoneView(zone.id)
-      let waiting =
-        view?.waiting.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key.rawValue) \($0.value)" } ?? []
-      let reasons = waiting + (view?.cannotWrite.map { ["cannot write: \($0)"] } ?? [])
-      return
-        "stored \(mesh.text(stored)), merged \(mesh.text(merged))\(zone.suffix)\(reasons.isEmpty ? "" : " (\(reasons.joined(separator: "; ")))"), "
-    }
-    return
-      "\(role)\(vectors.joined())pending \(try store.pendingCount())"
-      + (try node.database.isInStep() ? "" : ", has not looked at its schema")
-      + (try node.database.isCutting() ? ", is not done with what was cut" : "")
-      + (try store.wantedAssets(limit: 1).first.map { try sources($0) } ?? "")
-  }
-
-  /// Describes where the chunks are of an asset that a node waits for.
-  private func sources(_ wanted: WantedAsset) throws -> String {
-    let places = try nodes.compactMap { node -> String? in
-      guard let zone = wanted.zones.first else { return nil }
-      let given = try (0..<wanted.staged.count).filter {
-        try node.store?.chunk($0, of: wanted.asset.id, zone: zone) != nil
-      }
-      return "n\(node.index) gives \(given.count) of \(wanted.staged.count)"
-    }
-    return ", waits for \(wanted.asset.id) of \(wanted.asset.size) bytes (\(places.joined(separator: ", ")))"
-  }
-
 }
 
 extension ReplicaStore {

@@ -58,7 +58,7 @@ struct Simulate: ParsableCommand {
 
   func run() throws {
     if keys {
-      for key in FaultPlan.keys { print("\(key.path): \(key.summary); \(key.form)") }
+      for key in FaultPlan.Key.all { print("\(key.path): \(key.summary); \(key.form)") }
       return
     }
     if let coverage { return try cover(coverage) }

@@ -58,7 +58,7 @@ import Testing
   func idleKeys(name: String) throws {
     for storage in [Simulation.Storage.sqlite, .model] {
       let plan = try #require(FaultPlan.named[name]).withoutIdleKeys(storage)
-      #expect(FaultPlan.keys.allSatisfy { plan.idleness($0, storage) == nil })
+      #expect(FaultPlan.Key.all.allSatisfy { plan.idleness($0, storage) == nil })
     }
   }
 
@@ -114,7 +114,7 @@ import Testing
   }
 
   @Test func `every key has its own path and says what it is for`() {
-    #expect(Set(FaultPlan.keys.map(\.path)).count == FaultPlan.keys.count)
-    #expect(FaultPlan.keys.allSatisfy { !$0.summary.isEmpty && !$0.form.isEmpty })
+    #expect(Set(FaultPlan.Key.all.map(\.path)).count == FaultPlan.Key.all.count)
+    #expect(FaultPlan.Key.all.allSatisfy { !$0.summary.isEmpty && !$0.form.isEmpty })
   }
 }

@@ -83,6 +83,12 @@ final class VirtualDisk {
   /// Makes one write in `rate` fail because the disk is full. With 0, none does.
   func fill(rate: Int) { disk.pointee.full_in = Int32(rate) }
 
+  /// Makes all operations succeed again.
+  func mend() {
+    fail(rate: 0)
+    fill(rate: 0)
+  }
+
   /// The number of operations that have failed so far, and of writes that found the disk full.
   var failures: (errors: Int, full: Int) { (Int(disk.pointee.error_count), Int(disk.pointee.full_count)) }
 

@@ -2,9 +2,6 @@ public import MeshCore
 
 /// Stores, merges, sends and reverts the change sets of others.
 extension ModelStore {
-  /// Bytes of one author's change sets that may wait to be merged.
-  private static let quota = 64 << 20
-
   public func storedVector(_ zone: ZoneID) -> VersionVector {
     VersionVector((zoneData[zone]?.authors ?? [:]).mapValues { UInt64($0.stored.count) })
   }
@@ -28,7 +25,7 @@ extension ModelStore {
   public func store(_ changeSets: [ChangeSet], zone: ZoneID, now: Int64) -> [StoreOutcome] {
     changeSets.map { changeSet in
       let author = changeSet.header.author
-      let outcome = Self.outcome(changeSet, zoneData[zone]?.authors[author] ?? ModelZone.Line())
+      let outcome = (zoneData[zone]?.authors[author] ?? ModelZone.Line()).outcome(of: changeSet)
       if outcome == .stored {
         zoneData[zone]?.authors[author, default: ModelZone.Line()].stored.append(changeSet)
       }
@@ -49,20 +46,6 @@ extension ModelStore {
       }
     }
     return hasAny
-  }
-
-  private static func outcome(_ changeSet: ChangeSet, _ line: ModelZone.Line) -> StoreOutcome {
-    let header = changeSet.header
-    let count = UInt64(line.stored.count)
-    if header.number <= count {
-      let known = line.stored[Int(header.number) - 1].id
-      return known == changeSet.id ? .duplicate : .fork(existing: known)
-    }
-    guard header.number == count + 1 else { return .gap }
-    guard header.previous == line.stored.last?.id else { return .brokenChain }
-    if let last = line.stored.last, header.time <= last.header.time { return .timeNotGreater }
-    guard header.part.index == line.nextPart else { return .partOutOfOrder }
-    return line.waiting + changeSet.bytes.count <= quota ? .stored : .overQuota
   }
 
   public func changeSets(
@@ -96,7 +79,8 @@ extension ModelStore {
     for author in zone.authors.keys.sorted() {
       guard let line = zone.authors[author], line.merged < line.stored.count else { continue }
       do {
-        let (next, tables) = try unit(line, zone, reader, now: now)
+        let (next, tables, manifests) = try zone.unit(line, reader, now: now, cryptography)
+        metAssets.meet(manifests)
         let touched = zone.merge(tables)
         zone.log += line.stored[line.merged..<next.merged]
         for changeSet in line.stored[line.merged..<next.merged] { zone.clock.witness(changeSet.header.time) }
@@ -112,38 +96,9 @@ extension ModelStore {
     return .idle(waiting: waiting)
   }
 
-  private struct Wait: Error { let reason: WaitingReason }
-
-  /// Returns the author's next unit as changes, and its log after the unit. Throws the reason why the unit has to wait.
-  private func unit(
-    _ line: ModelZone.Line, _ zone: ModelZone, _ reader: ChangeSetReader, now: Int64
-  ) throws(Wait) -> (ModelZone.Line, [TableChanges]) {
-    guard !line.isMalformed else { throw Wait(reason: .malformed) }
-    guard let end = line.stored[line.merged...].firstIndex(where: \.header.part.isFinal) else {
-      throw Wait(reason: .unfinishedUnit)
-    }
-    var next = line
-    var values = UnitValues(cryptography)
-    for changeSet in line.stored[line.merged...end] {
-      guard changeSet.header.time.milliseconds <= now + Choices.clockBound else { throw Wait(reason: .futureTime) }
-      guard let key = reader.keys[changeSet.header.epoch] else { throw Wait(reason: .epochKey) }
-      guard let bytes = changeSet.body(key: key, with: reader.cryptography),
-        let body = try? ChangeSetBody(bytes, author: changeSet.header.author),
-        (try? next.context.advance(by: body.context)) != nil
-      else { throw Wait(reason: .malformed) }
-      guard zone.isMerged(next.context, reader) else { throw Wait(reason: .causalPast) }
-      guard Rules.broken(by: body, changeSet.header) == nil, values.add(body.content) else {
-        throw Wait(reason: .malformed)
-      }
-    }
-    next.merged = end + 1
-    meet(values.manifests)
-    return (next, values.tables)
-  }
-
   private func show(_ names: Set<RecordName>, _ zone: ModelZone) {
     for name in names {
-      rows[name] = zone.records[name].flatMap { row($0, before: rows[name]) }
+      rows[name] = zone.records[name].flatMap { metAssets.row($0, before: rows[name]) }
     }
   }
 
@@ -178,7 +133,7 @@ extension ModelStore {
       let fields = try columns.enumerated().compactMap { index, column in
         try state.cells[column].map {
           RowChange.Field(
-            column: index, stamp: stamp($0.stamp.time), value: try field($0.value, zone: writer.zone))
+            column: index, stamp: stamp($0.stamp.time), value: try metAssets.field($0.value, zone: writer.zone))
         }
       }
       let time = state.life?.time ?? state.cells.values.map(\.stamp.time).max() ?? .zero
@@ -200,7 +155,7 @@ extension ModelStore {
     line.merged = line.stored.count
     zone.authors[writer.author] = line
     zone.rewrites = [:]
-    let touched = zone.merge(try naming(tables))
+    let touched = zone.merge(try metAssets.naming(tables))
     zoneData[writer.zone] = zone
     show(touched, zone)
     return ChangeSetHead(number: header.number, id: changeSet.id, time: header.time)
@@ -247,33 +202,20 @@ extension ModelStore {
       zone.authors[changeSet.header.author]?.merged = Int(changeSet.header.number)
       zone.log.append(changeSet)
       guard changeSet.header.part.isFinal else { continue }
-      meet(values.manifests)
+      metAssets.meet(values.manifests)
       _ = zone.merge(values.tables)
       values = UnitValues(cryptography)
     }
     zone.clock = HybridClock(last: min(zone.clock.last, zone.log.map(\.header.time).max() ?? .zero))
     for (name, state) in before {
-      zone.rewrites[name] = takenBack(state, zone.records[name], aftermath, .writtenAgain) ?? zone.rewrites[name]
-      if let lost = takenBack(state, zone.records[name], aftermath, .kept) { kept[name] = lost }
-      if let lost = takenBack(state, zone.records[name], aftermath, .receipt) {
+      zone.rewrites[name] =
+        state.takenBack(leaving: zone.records[name], aftermath, .writtenAgain) ?? zone.rewrites[name]
+      if let lost = state.takenBack(leaving: zone.records[name], aftermath, .kept) { kept[name] = lost }
+      if let lost = state.takenBack(leaving: zone.records[name], aftermath, .receipt) {
         noteReceipt(id, name, lost.isAlive ? lost.cells.mapValues(\.value) : nil, .cut, now)
       }
     }
     zoneData[id] = zone
     show(Set(before.keys), zone)
-  }
-
-  /// Returns the values and the life of a record that are gone and whose authors have this aftermath.
-  private func takenBack(
-    _ before: RecordState<String>, _ after: RecordState<String>?, _ aftermath: [Author: Aftermath], _ fate: Aftermath
-  ) -> RecordState<String>? {
-    let after = after ?? RecordState()
-    let own = before.cells.filter { column, cell in
-      aftermath[cell.stamp.author] == fate
-        && (before.generation != after.generation || after.cells[column]?.stamp != cell.stamp)
-    }
-    let life = before.life.flatMap { aftermath[$0.author] == fate && after.life != $0 ? $0 : nil }
-    guard !own.isEmpty || life != nil else { return nil }
-    return RecordState(generation: before.generation, life: life, cells: own)
   }
 }

@@ -52,7 +52,7 @@ extension ModelStore {
       header, body: body, key: writer.key, secrets: writer.secrets, with: writer.cryptography)
     line.stored.append(changeSet)
     try line.context.advance(by: context)
-    _ = zone.merge(try naming(tables))
+    _ = zone.merge(try metAssets.naming(tables))
     if isFinal {
       zone.log += line.stored[line.merged...]
       line.merged = line.stored.count
@@ -72,7 +72,7 @@ extension ModelStore {
       let merged = zoneData[zone]?.records[change.name]
       let row = rows[change.name]
       noteReceipt(zone, change.name, row, .notPermitted, now)
-      rows[change.name] = merged.flatMap { self.row($0, before: nil) }
+      rows[change.name] = merged.flatMap { metAssets.row($0, before: nil) }
     }
     pending.removeAll { change in change.zone.map { open[$0] == false } ?? false }
   }
@@ -90,11 +90,11 @@ extension ModelStore {
     guard known.isAlive, !isDeleted else {
       // The record was deleted and created again between two flushes. The deleted generation in between is skipped.
       let generation = known.generation.nextLife
-      let fields = try row.mapValues { try field($0, zone: zone) }
+      let fields = try row.mapValues { try metAssets.field($0, zone: zone) }
       return LocalChange(name: name, generation: generation, isLife: true, values: fields)
     }
     let columns = entries.reduce(into: Set<String>()) { $0.formUnion($1.columns ?? []) }
-    let fields = try row.filter { columns.contains($0.key) }.mapValues { try field($0, zone: zone) }
+    let fields = try row.filter { columns.contains($0.key) }.mapValues { try metAssets.field($0, zone: zone) }
     return LocalChange(name: name, generation: known.generation, isLife: false, values: fields)
   }
 

@@ -24,9 +24,7 @@ public final class ModelStore: ReplicaStore {
   public var controlRoom = 0
   /// The number of writes by the app.
   private(set) var writes = 0
-  /// All assets that the store has met, and those that became complete and are to be shown.
-  var metAssets: [AssetID: ModelAsset] = [:]
-  var completed: Set<AssetID> = []
+  var metAssets: ModelAssets
   var zoneOrder: [ZoneID] = []
   var zoneData: [ZoneID: ModelZone] = [:]
   let cryptography: any Cryptography
@@ -54,6 +52,7 @@ public final class ModelStore: ReplicaStore {
   public init(_ cryptography: any Cryptography, partSize: Int = Choices.slice) {
     self.cryptography = cryptography
     self.partSize = partSize
+    metAssets = ModelAssets(cryptography)
   }
 
   /// Returns a copy, as of a file that is copied while nobody uses it.
@@ -62,7 +61,7 @@ public final class ModelStore: ReplicaStore {
     (copy.rows, copy.pending, copy.zoneOrder, copy.zoneData) = (rows, pending, zoneOrder, zoneData)
     (copy.accountStates, copy.foreignSchemas, copy.schemas) = (accountStates, foreignSchemas, schemas)
     (copy.standings, copy.noted) = (standings, noted)
-    (copy.metAssets, copy.completed) = (metAssets, completed)
+    copy.metAssets = metAssets
     return copy
   }
 

@@ -20,6 +20,9 @@ struct ModelZone {
 
   /// The change sets of one author that are here. Change set number n has the index n − 1.
   struct Line {
+    /// Bytes that may wait to be merged.
+    private static let quota = 64 << 20
+
     var stored: [ChangeSet] = []
     /// The last merged number, which is the end of a unit.
     var merged = 0
@@ -33,6 +36,21 @@ struct ModelZone {
     var nextPart: UInt64 {
       guard let last = stored.last, !last.header.part.isFinal else { return 0 }
       return last.header.part.index + 1
+    }
+
+    /// Returns what becomes of a change set that arrives.
+    func outcome(of changeSet: ChangeSet) -> StoreOutcome {
+      let header = changeSet.header
+      let count = UInt64(stored.count)
+      if header.number <= count {
+        let known = stored[Int(header.number) - 1].id
+        return known == changeSet.id ? .duplicate : .fork(existing: known)
+      }
+      guard header.number == count + 1 else { return .gap }
+      guard header.previous == stored.last?.id else { return .brokenChain }
+      if let last = stored.last, header.time <= last.header.time { return .timeNotGreater }
+      guard header.part.index == nextPart else { return .partOutOfOrder }
+      return waiting + changeSet.bytes.count <= Self.quota ? .stored : .overQuota
     }
   }
 
@@ -64,6 +82,35 @@ struct ModelZone {
     }
   }
 
+  struct Wait: Error { let reason: WaitingReason }
+
+  /// Returns the author's log after its next unit, the unit's changes, and the manifests of their assets. Throws the
+  /// reason why the unit has to wait.
+  func unit(
+    _ line: Line, _ reader: ChangeSetReader, now: Int64, _ cryptography: any Cryptography
+  ) throws(Wait) -> (Line, [TableChanges], [AssetID: AssetManifest]) {
+    guard !line.isMalformed else { throw Wait(reason: .malformed) }
+    guard let end = line.stored[line.merged...].firstIndex(where: \.header.part.isFinal) else {
+      throw Wait(reason: .unfinishedUnit)
+    }
+    var next = line
+    var values = UnitValues(cryptography)
+    for changeSet in line.stored[line.merged...end] {
+      guard changeSet.header.time.milliseconds <= now + Choices.clockBound else { throw Wait(reason: .futureTime) }
+      guard let key = reader.keys[changeSet.header.epoch] else { throw Wait(reason: .epochKey) }
+      guard let bytes = changeSet.body(key: key, with: reader.cryptography),
+        let body = try? ChangeSetBody(bytes, author: changeSet.header.author),
+        (try? next.context.advance(by: body.context)) != nil
+      else { throw Wait(reason: .malformed) }
+      guard isMerged(next.context, reader) else { throw Wait(reason: .causalPast) }
+      guard Rules.broken(by: body, changeSet.header) == nil, values.add(body.content) else {
+        throw Wait(reason: .malformed)
+      }
+    }
+    next.merged = end + 1
+    return (next, values.tables, values.manifests)
+  }
+
   mutating func merge(_ tables: [TableChanges]) -> Set<RecordName> {
     var touched: Set<RecordName> = []
     for table in tables {
@@ -86,5 +133,21 @@ extension RowChange {
       cells[columns[field.column]] = .init(stamp: field.stamp ?? stamp, value: value)
     }
     return RecordState(generation: generation, life: isLife ? stamp : nil, cells: cells)
+  }
+}
+
+extension RecordState where Column == String {
+  /// Returns the values and the life that a cut reverted and whose authors have this aftermath.
+  ///
+  /// - Parameter after: The record after the cut.
+  func takenBack(leaving after: Self?, _ aftermath: [Author: Aftermath], _ fate: Aftermath) -> Self? {
+    let after = after ?? RecordState()
+    let own = cells.filter { column, cell in
+      aftermath[cell.stamp.author] == fate
+        && (generation != after.generation || after.cells[column]?.stamp != cell.stamp)
+    }
+    let life = life.flatMap { aftermath[$0.author] == fate && after.life != $0 ? $0 : nil }
+    guard !own.isEmpty || life != nil else { return nil }
+    return RecordState(generation: generation, life: life, cells: own)
   }
 }

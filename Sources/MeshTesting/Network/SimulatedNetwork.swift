@@ -145,6 +145,9 @@ struct SimulatedNetwork {
   /// Completes the handshake.
   mutating func establish(_ wire: Int) { wires[wire]?.isEstablished = true }
 
+  /// Notes for which attempt to join a share a connection is.
+  mutating func mark(_ wire: Int, for join: Int?) { wires[wire]?.join = join }
+
   func route(of wire: Int) -> Int? { routes.firstIndex { $0.wire == wire } }
 
   /// Returns the time at which a message arrives, or nil if it never does.

@@ -27,6 +27,8 @@ struct Wire {
   var state = State.whole
   /// True if its handshake is complete.
   var isEstablished = false
+  /// The attempt to join a share for which it was opened, until the attempt is over.
+  var join: Int?
   /// The time before which nothing arrives.
   private var stalledUntil: Int64 = 0
   let latency: Int64

@@ -52,6 +52,11 @@ enum AppSchema {
   /// All tables. With shares there is one more, whose records belong to records that belong to others.
   static let all = tables + [step]
 
+  /// The tables of every app.
+  static func tables(_ plan: FaultPlan, hasShares: Bool) -> [Table] {
+    (hasShares ? all : tables) + (plan.counts > 0 ? [tally] : [])
+  }
+
   /// The tables of random statements.
   static let mixed = [list, item, folder, tag]
 

@@ -268,3 +268,8 @@ final class SimulatedNode {
     database.disk.map { Copy(device: device, files: $0.files, home: vault.contents, ledger: ledger) }
   }
 }
+
+extension [SimulatedNode] {
+  /// The nodes that follow the rules and still belong to the account.
+  var honest: [SimulatedNode] { filter { !$0.isLiar && !$0.isRevoked && !$0.isStopped } }
+}

@@ -14,7 +14,7 @@ extension FaultPlan {
     guard plans.count > 1 else { return plans.first ?? .calm }
     var mixture = FaultPlan.calm
     mixture.spellings = 2
-    for key in keys {
+    for key in Key.all {
       let special = plans.filter { $0.value(key) != calm.value(key) }
       guard let last = special.last else { continue }
       guard case .chance(let field) = key.kind else {
@@ -63,8 +63,8 @@ extension FaultPlan {
   /// has to be set as well.
   func idleness(_ key: Key, _ storage: Simulation.Storage) -> String? {
     guard value(key) != Self.calm.value(key), value(key) != .integer(0) else { return nil }
-    if storage == .model, Self.needsFile(key.path) { return "run.storage has to be \"sqlite\"" }
-    for group in Self.needs(key.path) where !group.contains(where: isOn) {
+    if storage == .model, key.needsFile { return "run.storage has to be \"sqlite\"" }
+    for group in key.needs where !group.contains(where: isOn) {
       return "set \(group.joined(separator: " or ")) as well"
     }
     return nil
@@ -74,7 +74,7 @@ extension FaultPlan {
   func withoutIdleKeys(_ storage: Simulation.Storage) -> FaultPlan {
     var plan = self
     while true {
-      let idle = Self.keys.filter { plan.idleness($0, storage) != nil }
+      let idle = Key.all.filter { plan.idleness($0, storage) != nil }
       if idle.isEmpty { return plan }
       for key in idle { plan.take(key, from: .calm) }
     }
@@ -84,53 +84,7 @@ extension FaultPlan {
     switch path {
     case "accounts.count": accounts > 1
     case "network.topology": topology == .regular
-    default: Self.keys.first { $0.path == path }.map { value($0) != .integer(0) } ?? false
+    default: Key.all.first { $0.path == path }.map { value($0) != .integer(0) } ?? false
     }
-  }
-
-  private static let ends = [
-    "nodes.kills", "nodes.powerCuts", "nodes.deaths", "nodes.restarts", "history.restores", "history.homeRestores",
-    "history.liveRestores", "history.fileCopies", "history.homeCopies",
-  ]
-  private static let longBLOBs = ["writers.longValues", "assets.photos"]
-
-  /// Returns groups of keys. If a key of each group is on, the key has an effect.
-  private static func needs(_ path: String) -> [[String]] {
-    switch path {
-    case "network.degree": [["network.topology"]]
-    case "network.slowRate": [["network.slowLinks"]]
-    case "network.stallTime": [["network.stalls"]]
-    case "network.partitionTime": [["network.partitions", "network.oneWayPartitions"]]
-    case "clock.jumps": [["clock.error"]]
-    case "nodes.deathWithin": [["nodes.deaths"]]
-    case "nodes.downTime", "writers.whileDown": [ends]
-    case "nodes.pauseTime": [["nodes.pauses"]]
-    case "disk.errorTime", "disk.errorRate": [["disk.errors"]]
-    case "disk.fullTime", "disk.fullRate": [["disk.full"]]
-    case "writers.bulkSize": [["writers.bulk"]]
-    case "writers.longSize", "assets.policies", "assets.fetches", "assets.evictions": [longBLOBs]
-    case "liars.wrongChunks": [["liars.count"], longBLOBs]
-    case "shares.creates": [["accounts.count"]]
-    case "liars.clocks", "liars.certificates": [["liars.count"], ["accounts.count"]]
-    case "liars.overreaches", "liars.controlForgeries", "liars.oldEpochs", "liars.keyLeaks":
-      [["liars.count"], ["accounts.count"], ["shares.creates"]]
-    case "liars.revokedWrites":
-      [["liars.count"], ["accounts.count"], ["shares.creates"], ["nodes.revocations"]]
-    case _ where path.hasPrefix("shares."): [["accounts.count"], ["shares.creates"]]
-    case _ where path.hasPrefix("liars.") && path != "liars.count": [["liars.count"]]
-    default: []
-    }
-  }
-
-  /// Returns whether a fault needs a disk, a schema or shares, which the model store doesn't have.
-  private static func needsFile(_ path: String) -> Bool {
-    let writers = ["whileDown", "together", "hasty", "bulk", "bulkSize", "longValues", "longSize"].map {
-      "writers.\($0)"
-    }
-    return path.hasPrefix("disk.") || path.hasPrefix("history.")
-      || path.hasPrefix("writers.") && !writers.contains(path)
-      || [
-        "accounts.count", "nodes.rescans", "nodes.deathWithin", "assets.policies", "assets.fetches", "assets.evictions",
-      ].contains(path)
   }
 }

@@ -2,7 +2,7 @@
 /// milliseconds. A chance is one in that many steps, and 0 means never. A plan with the default values has an ordinary
 /// network and no faults.
 ///
-/// `FaultPlan.keys` gives each field its name in JSON, its bounds and a description.
+/// `FaultPlan.Key.all` gives each field its name in JSON, its bounds and a description.
 public struct FaultPlan: Sendable, Equatable {
   public enum Topology: String, Sendable, CaseIterable {
     /// Each node knows only its neighbors. Messages that go further are relayed.

@@ -38,7 +38,7 @@ public struct PlannedRun: Sendable, Equatable {
     if let run = sections.removeValue(forKey: "run") { try read(run: run) }
     storage = other ?? storage
     var stated: [FaultPlan.Key] = []
-    let keys = Dictionary(FaultPlan.keys.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
+    let keys = Dictionary(FaultPlan.Key.all.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
     for (name, value) in sections.sorted(by: { $0.key < $1.key }) {
       if let key = keys[name] {
         try plan.set(key, value)
@@ -111,7 +111,7 @@ public struct PlannedRun: Sendable, Equatable {
     run["storage"] = storage.map { .text($0.rawValue) }
     if !run.isEmpty { sections["run"] = .object(run) }
     if !plan.about.isEmpty { sections["about"] = .text(plan.about) }
-    for key in FaultPlan.keys where plan.value(key) != FaultPlan.calm.value(key) {
+    for key in FaultPlan.Key.all where plan.value(key) != FaultPlan.calm.value(key) {
       let names = key.path.split(separator: ".").map(String.init)
       guard names.count == 2 else {
         sections[key.path] = plan.value(key)

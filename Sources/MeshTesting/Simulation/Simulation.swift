@@ -1,7 +1,3 @@
-import MeshCore
-import MeshCrypto
-import MeshReplication
-
 /// Simulates nodes, a network and an app on each node, with all faults that can happen between them. It uses virtual
 /// time, and one seed determines everything.
 ///
@@ -12,7 +8,7 @@ import MeshReplication
 ///
 /// The replicas and the stores are the real ones. After the steps, all faults heal, and the nodes must come to the same
 /// state.
-public final class Simulation {
+public final class Simulation: MeshPart {
   public enum Storage: String, Sendable, CaseIterable {
     /// SQLite files on disks in memory.
     case sqlite
@@ -25,66 +21,25 @@ public final class Simulation {
   public static let mostNodes = 256
   /// The virtual milliseconds in which the nodes have to come to the same state after everything is healed.
   public static let settlingTime: Int64 = 30 * 60_000
-  /// The milliseconds between two ticks of a replica, and between two checks of the whole.
-  static let tickInterval: Int64 = 250
-  static let checkInterval: Int64 = 1_000
+  /// The milliseconds between two checks of the whole.
+  private static let checkInterval: Int64 = 1_000
 
-  enum Event {
-    case start(Int)
-    case tick(node: Int, life: Int)
-    case work(node: Int, life: Int)
-    case noticed(node: Int, life: Int)
-    case dial(route: Int, life: Int)
-    case handshaken(route: Int, wire: Int)
-    case arrived(wire: Int, from: Int, bytes: [UInt8])
-    case closed(wire: Int, end: Int)
-    case join(Int)
-    case joinOpened(Int, wire: Int)
-    case evict(Eviction)
-    case heal
-    case mend(Int)
-    case step
-    case check
-  }
-
-  let time = VirtualTime()
-  let plan: FaultPlan
-  let storage: Storage
-  let cryptography: any Cryptography
-  var queue = EventQueue<Event>()
-  var network: SimulatedNetwork
-  var nodes: [SimulatedNode] = []
-  var generator: SplitMix64
-  var trace: Trace
-  var counts = Outcome.Counts()
-  let branches = BranchCounts()
-  let written = WrittenValues()
-  var stepsLeft: Int
-  /// The number of hasty writes that may still be made in this step.
-  var hastyLeft = 0
-  /// Set when the steps are over.
-  var deadline: Int64?
-  var violation: String?
-  var isOver = false
-  /// The zones in the order in which they were met: each account's private zone, and shares.
-  var zones: [KnownZone] = []
-  /// The invites by which nodes try to join.
-  var joins: [Join] = []
-  /// The assets that nodes gave up because a liar claimed to have them.
-  var trustedLiars: Set<AssetID> = []
-  /// The assets whose bytes only a file had that was replaced.
-  var abandonedAssets: Set<AssetID> = []
-  /// The states of control logs that were read plainly, by their heads.
-  var plainlyRead: Set<Set<ControlID>> = []
-  /// The keys that liars gave away.
-  var leaks: Set<Leak> = []
-  let accounts: [TestAccount]
-  /// The digest of each merged state that some node had. The last change set of each author identifies the state.
-  var digests: [[Author: ChangeSetID]: ZoneDigest] = [:]
-  var archive = Archive()
-  /// Writes whose file was replaced by another one. Other nodes have merged them and must not lose them.
-  var entrusted: [Archive.Write] = []
-  private let seed: UInt64
+  let mesh: SimulatedMesh
+  private let processes: Processes
+  private let connections: Connections
+  private let joins: ShareJoins
+  private let machines: MachineFaults
+  private let apps: AppWrites
+  private let migrations: AppMigrations
+  private let history: FileHistory
+  private let assets: AssetUsers
+  private let shares: ShareUsers
+  private let liars: Liars
+  private let runningChecks: RunningChecks
+  private let settlement: Settlement
+  private let finalChecks: FinalChecks
+  private var stepsLeft: Int
+  private var isOver = false
 
   /// - Parameters:
   ///   - nodes: The number of nodes, at least one. The first one makes the account's zone.
@@ -98,96 +53,140 @@ public final class Simulation {
     guard plan.liars < count else {
       throw SimulationError("of \(count) nodes \(plan.liars) are to lie: take more nodes, or fewer liars")
     }
-    self.seed = seed
-    let plan = plan.withoutIdleKeys(storage)
-    self.plan = plan
-    self.storage = storage
     stepsLeft = steps
-    generator = SplitMix64(seed: seed, stream: 2)
-    let homes = Self.homes(of: count, plan)
-    network = SimulatedNetwork(
-      nodes: count, liars: plan.liars, accounts: homes.map(\.account), plan: plan,
-      generator: SplitMix64(seed: seed, stream: 3))
-    cryptography = try Sodium(randomness: SeededRandomness(seed: seed, stream: 4))
-    trace = Trace(cryptography) { _ in }
-    accounts = try Set(homes.map(\.account)).sorted().map { account in
-      try TestAccount(devices: homes.count { $0.account == account }, seed: seed &+ UInt64(account) &* 1_000_003)
-    }
-    for index in 0..<count {
-      let node = try node(index, homes[index])
-      node.keepsCopies = generator.once(in: plan.keptCopies)
-      if index >= count - plan.liars {
-        node.liar = Liar(plan: plan, generator: SplitMix64(seed: seed, stream: UInt64(10_000 + index)))
-      }
-      nodes.append(node)
-    }
-  }
-
-  private func node(_ index: Int, _ home: (account: Int, place: Int)) throws -> SimulatedNode {
-    let account = accounts[home.account]
-    let stream = UInt64(100 + index * 10)
-    let randomness = SeededRandomness(seed: seed, stream: stream)
-    let error = Int64(plan.clockError)
-    let clock = VirtualClock(time, ahead: Int64.random(in: -error...error, using: &generator))
-    let cryptography = try Sodium(randomness: randomness)
-    let known = plan.meetsGradually ? try account.state(knowing: [0, home.place], cryptography) : account.state
-    return try SimulatedNode(
-      index: index, home: home, clock: clock, account: account, known: known,
-      database: try database(clock, cryptography, stream),
-      cryptography: cryptography, randomness: randomness, probe: branches.probe, written: written,
-      writer: AppWriter(
-        node: index, place: accounts.count > 1 ? (home.account, accounts.count) : nil,
-        isFirstDevice: home.place == 0, plan: plan,
-        generator: SplitMix64(seed: seed, stream: stream + 2)))
-  }
-
-  private func database(
-    _ clock: VirtualClock, _ cryptography: any Cryptography, _ stream: UInt64
-  ) throws -> any SimulatedDatabase {
-    let (isOff, isBad) = (generator.once(in: plan.foreignKeysOff), generator.once(in: plan.badTriggers))
-    guard storage == .sqlite else { return ModelDatabase(cryptography) }
-    if isOff { occurred("writers.foreignKeysOff") }
-    if isBad { occurred("writers.badTriggers") }
-    var spelled = SplitMix64(seed: seed, stream: stream + 3)
-    let hasOwnSpelling = spelled.once(in: plan.spellings)
-    if hasOwnSpelling { occurred("writers.spellings") }
-    let disk = try VirtualDisk(
-      clock: clock, randomness: SeededRandomness(seed: seed, stream: stream + 1), seed: seed &+ stream)
-    return SQLiteDatabase(
-      disk: disk, clock: clock, cryptography: cryptography, tables: tables, foreignKeys: !isOff, hasBadTrigger: isBad,
-      spelling: hasOwnSpelling ? Spelling(&spelled) : .plain, probe: branches.probe)
+    mesh = try SimulatedMesh(seed: seed, nodes: count, plan: plan.withoutIdleKeys(storage), storage: storage)
+    machines = MachineFaults(mesh: mesh)
+    apps = AppWrites(mesh: mesh)
+    migrations = AppMigrations(mesh: mesh, apps: apps)
+    assets = AssetUsers(mesh)
+    history = FileHistory(mesh, assets)
+    joins = ShareJoins(mesh)
+    shares = ShareUsers(mesh: mesh, apps: apps, joins: joins)
+    liars = Liars(mesh)
+    let control = ControlCheck(mesh, liars)
+    runningChecks = RunningChecks(mesh, history, control)
+    settlement = Settlement(mesh: mesh, joins: joins, assets: assets)
+    finalChecks = FinalChecks(mesh, control, assets, history)
+    processes = Processes(mesh, apps, migrations, shares, history, runningChecks)
+    connections = Connections(mesh: mesh, joins: joins)
   }
 
   /// Runs the simulation to its end. `print` gets each line of the trace. The last line is `digest` and the outcome's
   /// digest.
   public func run(print: @escaping (String) -> Void = { _ in }) throws -> Outcome {
-    trace = Trace(cryptography, print: print)
+    mesh.beginTrace(print)
     defer { for node in nodes { try? node.database.close() } }
-    for node in nodes { queue.add(.start(node.index), at: Int64(node.index)) }
-    queue.add(.step, at: 1_000)
-    queue.add(.check, at: Self.checkInterval)
-    while violation == nil, !isOver, let next = queue.next() {
-      time.advance(to: next.time)
-      counts.events += 1
-      try handle(next.event)
-    }
-    counts.branches = branches.counts
-    if let violation { say(nil, "violation: \(violation)") }
-    for line in counts.summary { say(nil, line) }
-    let digest = trace.digest
+    for node in nodes { mesh.schedule(.start(node.index), at: Int64(node.index)) }
+    mesh.schedule(.step, at: 1_000)
+    mesh.schedule(.check, at: Self.checkInterval)
+    while mesh.violation == nil, !isOver, let event = mesh.nextEvent() { try handle(event) }
+    mesh.counts.branches = mesh.branches.counts
+    if let violation = mesh.violation { say(nil, "violation: \(violation)") }
+    for line in mesh.counts.summary { say(nil, line) }
+    let digest = mesh.traceDigest
     print("digest \(digest)")
-    return Outcome(violation: violation, digest: digest, counts: counts, virtualTime: time.now)
+    return Outcome(violation: mesh.violation, digest: digest, counts: mesh.counts, virtualTime: time.now)
   }
 
-  func say(_ node: Int?, _ text: String) { trace.line(time.now, node, text) }
-
-  /// Notes a violation. Only the first one counts, because later ones may be its consequences.
-  func violate(_ text: String) {
-    if violation == nil { violation = text } else { say(nil, "and: \(text)") }
+  private func handle(_ event: SimulatedMesh.Event) throws {
+    switch event {
+    case .start(let node): try processes.start(nodes[node])
+    case .tick(let node, let life) where mesh.alive(node, life): try processes.tick(nodes[node], life)
+    case .work(let node, let life) where mesh.alive(node, life): try processes.work(nodes[node])
+    case .noticed(let node, let life) where mesh.alive(node, life): try processes.notice(nodes[node])
+    case .dial(let route, let life): connections.dial(route, life)
+    case .handshaken(let route, let wire): try connections.handshaken(route, wire)
+    case .arrived(let wire, let from, let bytes): try connections.arrived(wire, from, bytes)
+    case .closed(let wire, let end): try connections.noticeClosed(wire, end)
+    case .join(let join, _): try joins.attempt(join)
+    case .joinOpened(let join, _, let wire): try joins.open(join, wire)
+    case .evict(let eviction) where mesh.alive(eviction.node, eviction.life): try assets.goOn(eviction)
+    case .heal: machines.heal()
+    case .mend(let node): nodes[node].database.disk?.mend()
+    case .step: try step()
+    case .check: try check()
+    case .tick, .work, .noticed, .evict: break
+    }
   }
 
-  /// - Parameter fault: Its key in a plan.
-  func occurred(_ fault: String) { counts.faults[fault, default: 0] += 1 }
+  // MARK: Steps
 
-  func alive(_ node: Int, _ life: Int) -> Bool { nodes[node].replica != nil && nodes[node].life == life }
+  /// Lets faults happen to a node and its app write, until the steps are over.
+  private func step() throws {
+    guard stepsLeft > 0 else { return try settle() }
+    stepsLeft -= 1
+    processes.beginStep(isLast: stepsLeft == 0)
+    let node = nodes[Int.random(in: 0..<nodes.count, using: &mesh.generator)]
+    // Every step makes one draw for each kind, so that changing one chance affects no other.
+    let due = faults.filter { chance, _ in mesh.generator.once(in: plan[keyPath: chance]) }
+    for (_, fault) in due { try fault(node) }
+    try apps.write(node)
+    if node.isLiar, node.replica != nil { try liars.lie(node) }
+    mesh.schedule(.step, in: Int64(Int.random(in: 0...plan.pause, using: &mesh.generator)))
+  }
+
+  /// The faults that can happen in a step, to the step's node or to the network. Their order is that of the draws.
+  private var faults: [(KeyPath<FaultPlan, Int>, (SimulatedNode) throws -> Void)] {
+    [
+      (\.clockJumps, machines.jump), (\.cuts, machines.cut), (\.silentCuts, machines.cutSilently),
+      (\.stalls, machines.stall), (\.partitions, machines.partition),
+      (\.oneWayPartitions, machines.partitionOneWay), (\.diskErrors, machines.failDisk),
+      (\.fullDisks, machines.fillDisk), (\.addedColumns, migrations.addColumn), (\.alterations, migrations.rebuild),
+      (\.constraints, migrations.constrain), (\.uniques, migrations.toggleUnique),
+      (\.references, migrations.refer), (\.together, apps.writeAll),
+      (\.kills, machines.kill), (\.powerCuts, machines.cutPower), (\.deaths, machines.beginDeath),
+      (\.restarts, machines.restart), (\.pauses, machines.pause), (\.revocations, history.revoke),
+      (\.restores, history.restoreFile), (\.homeRestores, history.restoreHome),
+      (\.fileCopies, history.copyFile), (\.homeCopies, history.copyHome),
+      (\.droppedColumns, migrations.dropColumn), (\.readdedColumns, migrations.readdColumn),
+      (\.renamedColumns, migrations.renameColumn), (\.recreatedTables, migrations.recreate),
+      (\.untrackedTables, migrations.untrack), (\.rescans, migrations.rescan),
+      (\.assetPolicies, assets.changePolicy), (\.assetFetches, assets.fetch), (\.assetEvictions, assets.beginEviction),
+      (\.shareCreates, shares.create), (\.shareInvites, shares.invite), (\.shareUninvites, shares.uninvite),
+      (\.sharePermissions, shares.changePermission), (\.shareFlaps, shares.flap), (\.shareRemovals, shares.remove),
+      (\.shareLeaves, shares.leave), (\.shareStops, shares.stop), (\.rootDeletes, shares.deleteRoot),
+      (\.bypasses, shares.bypass), (\.liveRestores, history.restoreLive), (\.renamedTables, migrations.renameTable),
+    ]
+  }
+
+  // MARK: The end
+
+  private func settle() throws {
+    mesh.deadline = time.now + Self.settlingTime
+    say(nil, "the steps are over, all heals")
+    machines.heal()
+    try history.stopCopies()
+    for node in nodes where !node.isStopped {
+      node.isDoomed = false
+      node.vault.diesAtMark = false
+      node.database.disk?.die(within: 0)
+      node.database.disk?.mend()
+      try migrations.complete(node)
+      if node.pausedUntil > time.now { resume(node) }
+      // A node whose clock is ahead of the others' by more than the bound signs nothing during that time.
+      node.clock.jump(toAhead: 0)
+      if node.isHistoryLost, node.replica != nil { try mesh.startOver(node) }
+      if node.replica == nil { mesh.schedule(.start(node.index), at: time.now) }
+    }
+  }
+
+  /// Resumes a paused node. Its events wait at the time when the pause was to end, so it is dialed and ticked at that
+  /// time at the latest.
+  private func resume(_ node: SimulatedNode) { node.pausedUntil = time.now }
+
+  /// Checks all nodes and, when the steps are over, whether they are equal.
+  private func check() throws {
+    try runningChecks.check()
+    guard let deadline = mesh.deadline else { return mesh.schedule(.check, in: Self.checkInterval) }
+    try assets.askForAll()
+    if try settlement.isReached() {
+      isOver = true
+      return try finalChecks.check()
+    }
+    guard time.now < deadline else {
+      try settlement.explain()
+      return violate("the nodes are not equal \(Self.settlingTime / 60_000) minutes after all was healed")
+    }
+    mesh.schedule(.check, in: Self.checkInterval)
+  }
 }

@@ -26,7 +26,7 @@ public struct Soak {
   private static func plan(_ generator: inout SplitMix64) -> FaultPlan {
     var plan = FaultPlan.plan(named: FaultPlan.mixture(&generator)) ?? .ordinary
     guard generator.once(in: 2) else { return plan }
-    for key in FaultPlan.keys {
+    for key in FaultPlan.Key.all {
       guard case .chance(let field) = key.kind, plan[keyPath: field] > 0 else { continue }
       switch Int.random(in: 0..<4, using: &generator) {
       case 0: plan[keyPath: field] = 0
@@ -83,7 +83,7 @@ public struct Soak {
       candidate.nodes = fewer
       candidates.append((candidate, "\(fewer) nodes"))
     }
-    for key in FaultPlan.keys {
+    for key in FaultPlan.Key.all {
       guard case .chance(let field) = key.kind, run.plan[keyPath: field] > 0 else { continue }
       var candidate = run
       candidate.plan[keyPath: field] = 0

@@ -34,13 +34,8 @@ struct Archive {
     for (author, head) in try store.log.mergedHeads(zone).sorted(by: { $0.key < $1.key })
     where author.device == device && changeSets[head.id] == nil {
       let others = try store.log.mergedVector(zone).numbers.filter { $0.key != author }.mapValues { _ in UInt64.max }
-      var position: Int64 = 0
-      while true {
-        let batch = try store.log.changeSets(
-          zone, beyond: VersionVector(others), after: position, maximumBytes: 1 << 20)
-        for bytes in batch.changeSets { add(bytes, id: try ChangeSet(bytes, with: cryptography).id) }
-        position = batch.position
-        if batch.isComplete { break }
+      for bytes in try store.log.changeSets(zone, beyond: VersionVector(others)) {
+        add(bytes, id: try ChangeSet(bytes, with: cryptography).id)
       }
     }
   }

@@ -3,7 +3,10 @@ import MeshReplication
 import MeshStore
 
 /// Apps that change their tables, at a different time on each node.
-extension Simulation {
+struct AppMigrations: MeshPart {
+  let mesh: SimulatedMesh
+  let apps: AppWrites
+
   /// Adds a column. Sometimes it is filled at once.
   func addColumn(_ node: SimulatedNode) throws {
     guard
@@ -11,7 +14,7 @@ extension Simulation {
         node, { $1.isAdded && $1.formerly == nil && $1.reference == nil && !$2.contains($1.name) })
     else { return }
     var sql = [AppSchema.addition(table, column, spelling: node.database.spelling)]
-    if generator.once(in: 2) { sql.append("UPDATE \(table.name) SET \(column.name) = 'n\(node.index)-filled'") }
+    if mesh.generator.once(in: 2) { sql.append("UPDATE \(table.name) SET \(column.name) = 'n\(node.index)-filled'") }
     try alter(node, "writers.addedColumns", table, sql)
   }
 
@@ -61,7 +64,7 @@ extension Simulation {
   }
 
   /// Makes the table refuse or accept repeated values of a column. If there is a repeated value, the migration fails.
-  func makeUnique(_ node: SimulatedNode) throws {
+  func toggleUnique(_ node: SimulatedNode) throws {
     guard let (table, _) = draw(node, { table, _, _ in table.unique != nil }), let column = table.unique else { return }
     let index = AppSchema.index(table)
     let sql =
@@ -113,13 +116,13 @@ extension Simulation {
     let drop = "DROP TABLE \(table.name)"
     try alter(
       node, "writers.recreatedTables", table,
-      generator.once(in: 2) ? [drop] : [drop, node.database.spelling.sql(table)], losing: .rows)
+      mesh.generator.once(in: 2) ? [drop] : [drop, node.database.spelling.sql(table)], losing: .rows)
   }
 
   /// Renames a table, or gives it back its name. In between, its node misses it.
   func renameTable(_ node: SimulatedNode) throws {
-    guard storage == .sqlite, !node.isRevoked, deadline == nil,
-      let table = AppSchema.movable.randomElement(using: &generator), !node.database.untracked.contains(table.name)
+    guard mesh.storage == .sqlite, !node.isRevoked, mesh.deadline == nil,
+      let table = AppSchema.movable.randomElement(using: &mesh.generator), !node.database.untracked.contains(table.name)
     else { return }
     let spelling = node.database.spelling
     let (name, away) = (spelling.name(table.name), AppSchema.away(table))
@@ -138,14 +141,16 @@ extension Simulation {
         { table, _, _ in
           // With shares, another table refers to the items, and would have to be untracked as well.
           table.isChildless && AppSchema.mixed.contains { $0.name == table.name }
-            && !(self.hasShares && table.name == AppSchema.items)
+            && !(zones.hasShares && table.name == AppSchema.items)
         }),
       let store = node.database.sqlite, node.replica != nil
     else { return }
     let isUntracked = node.database.untracked.contains(table.name)
     // Like a node, this flushes pending rows first.
     var isFlushed = false
-    try guarded(node) { isFlushed = try isUntracked || store.localWrites.pendingCount() == 0 && !store.capture.isDue() }
+    try mesh.guarded(node) {
+      isFlushed = try isUntracked || store.localWrites.pendingCount() == 0 && !store.capture.isDue()
+    }
     guard isFlushed else { return }
     occurred("writers.untrackedTables")
     say(node.index, "\(isUntracked ? "tracks" : "untracks") \(table.name)")
@@ -153,26 +158,17 @@ extension Simulation {
   }
 
   private func setTracked(_ node: SimulatedNode, _ table: String, _ isTracked: Bool) throws {
-    try input(node) { replica, _ in
+    try mesh.input(node) { replica, _ in
       try node.database.setTracked(table, isTracked)
       try replica.schemaChanged()
     }
   }
 
-  /// Lets the app have rows before the node tracks its tables.
-  func writeOlderCopy(_ node: SimulatedNode) throws {
-    guard node.life == 0, generator.once(in: plan.olderCopies) else { return }
-    occurred("writers.olderCopies")
-    for _ in 0..<Self.olderRows { try write(node, node.writer.next(), true) }
-  }
-
-  private static let olderRows = 8
-
   func rescan(_ node: SimulatedNode) throws {
-    guard storage == .sqlite, node.replica != nil, !node.isRevoked else { return }
+    guard mesh.storage == .sqlite, node.replica != nil, !node.isRevoked else { return }
     occurred("nodes.rescans")
     say(node.index, "compares all rows")
-    try input(node) { replica, _ in
+    try mesh.input(node) { replica, _ in
       try node.database.rescan()
       replica.databaseChanged()
     }
@@ -181,8 +177,8 @@ extension Simulation {
   // MARK: The end
 
   /// Brings all schemas to the same form: each table, and each column that any node has.
-  func completeSchema(_ node: SimulatedNode) throws {
-    guard storage == .sqlite, !node.isRevoked, !node.isStopped else { return }
+  func complete(_ node: SimulatedNode) throws {
+    guard mesh.storage == .sqlite, !node.isRevoked, !node.isStopped else { return }
     try trackAgain(node)
     try makeMissingTables(node)
     try trackAgain(node)
@@ -213,11 +209,11 @@ extension Simulation {
   }
 
   private func makeMissingTables(_ node: SimulatedNode) throws {
-    guard storage == .sqlite, !node.isRevoked, node.database.columns.count > 0 else { return }
+    guard mesh.storage == .sqlite, !node.isRevoked, node.database.columns.count > 0 else { return }
     let spelling = node.database.spelling
     for table in AppSchema.tables where node.database.columns[table.name] == nil {
       let isAway = node.database.away.contains(table.name)
-      if isAway, deadline == nil { continue }
+      if isAway, mesh.deadline == nil { continue }
       let create = spelling.sql(table).replacing("CREATE TABLE ", with: "CREATE TABLE IF NOT EXISTS ")
       let rename = "ALTER TABLE \(AppSchema.away(table)) RENAME TO \(spelling.name(table.name))"
       try alter(node, nil, table, [isAway ? rename : create])
@@ -231,13 +227,13 @@ extension Simulation {
   private func draw(
     _ node: SimulatedNode, _ isFit: (AppSchema.Table, AppSchema.Column, Set<String>) -> Bool
   ) -> (AppSchema.Table, AppSchema.Column)? {
-    guard storage == .sqlite, !node.isRevoked, deadline == nil else { return nil }
+    guard mesh.storage == .sqlite, !node.isRevoked, mesh.deadline == nil else { return nil }
     let fit = AppSchema.tables.flatMap { table in
       table.columns.filter { column in
         node.database.columns[table.name].map { isFit(table, column, $0) } ?? false
       }.map { (table, $0) }
     }
-    return fit.isEmpty ? nil : fit[Int.random(in: 0..<fit.count, using: &generator)]
+    return fit.isEmpty ? nil : fit[Int.random(in: 0..<fit.count, using: &mesh.generator)]
   }
 
   private func alter(
@@ -245,8 +241,7 @@ extension Simulation {
     losing loss: AppTransaction.Loss = .nothing
   ) throws {
     if let fault { occurred(fault) }
-    try write(
-      node, AppTransaction(statements: [.alter(table: table.name, sql: sql, losing: loss)], ending: .commit),
-      node.replica == nil)
+    try apps.write(
+      node, AppTransaction(statements: [.alter(table: table.name, sql: sql, losing: loss)], ending: .commit))
   }
 }

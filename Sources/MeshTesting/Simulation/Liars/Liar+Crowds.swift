@@ -2,32 +2,6 @@ import MeshCore
 import MeshCrypto
 import MeshReplication
 
-/// Lies in the names of many devices, with signed messages of others, and with descriptions of tables.
-extension Simulation {
-  func lieAsMany(_ node: SimulatedNode, _ occasion: Liar.Occasion, _ liar: inout Liar) throws {
-    // Devices of one account trust each other, so only an account that belongs to liars alone certifies more of them.
-    let isApart = nodes.allSatisfy { $0.isLiar || $0.home.account != node.home.account }
-    if liar.generator.once(in: plan.crowds) {
-      let account = isApart ? accounts[node.home.account] : nil
-      let known = node.replica?.accountState(accountID(node.home.account))
-      let heads = node.replica?.shareState(occasion.zone)?.heads ?? []
-      tell("liars.crowds", node, try liar.crowd(occasion, account, known, heads))
-    }
-    if isApart, liar.generator.once(in: plan.certificateFloods),
-      let known = node.replica?.accountState(accountID(node.home.account))
-    {
-      for wire in wires(node) {
-        let state = try liar.certificates(accounts[node.home.account], known, cryptography)
-        tell("liars.certificates", node, [Message.account(state.encoded).encoded], by: wire)
-      }
-    }
-    if liar.generator.once(in: plan.relays) { tell("liars.relays", node, liar.relay(zones.map(\.id))) }
-    if liar.generator.once(in: plan.hostileSchemas) {
-      tell("liars.schemas", node, liar.schemas(mayBePrivate: isApart, tables))
-    }
-  }
-}
-
 extension SimulatedNode {
   /// All devices in whose name it writes.
   var devices: [DeviceID] { [device] + (liar?.crowd ?? []).compactMap { DeviceID($0.signingKey) } }

@@ -1,8 +1,17 @@
 import MeshCore
 import MeshReplication
 
-/// The actions of people without the node's knowledge: restoring and copying files, and revoking devices.
-extension Simulation {
+/// The actions of people without the node's knowledge: restoring and copying files, and revoking devices. It remembers
+/// the writes that went away with files.
+final class FileHistory: MeshPart {
+  let mesh: SimulatedMesh
+  private let assets: AssetUsers
+  private(set) var archive = Archive()
+  /// Writes whose file was replaced by another one. Other nodes have merged them and must not lose them.
+  private(set) var entrusted: [Archive.Write] = []
+
+  init(_ mesh: SimulatedMesh, _ assets: AssetUsers) { (self.mesh, self.assets) = (mesh, assets) }
+
   /// Replaces a node's files with an older copy. A copy is made now and then.
   func restoreFile(_ node: SimulatedNode) throws { try restore(node, withHome: false) }
   func restoreHome(_ node: SimulatedNode) throws { try restore(node, withHome: true) }
@@ -30,20 +39,12 @@ extension Simulation {
     }
     occurred("history.liveRestores")
     node.database.disk?.die(within: 0)
-    mend(node)
-    try guarded(node) {
+    node.database.disk?.mend()
+    try mesh.guarded(node) {
       try entrust(node)
       say(node.index, "has an older copy written into its open file")
       try node.restoreLive(old)
     }
-  }
-
-  /// Reacts like a node that finds another history in its file.
-  func startOver(_ node: SimulatedNode) throws {
-    say(node.index, "starts over with its file")
-    abandonConnections(node)
-    try node.end()
-    comeBack(node)
   }
 
   func copyFile(_ node: SimulatedNode) throws {
@@ -82,21 +83,21 @@ extension Simulation {
   /// Gives a node a copied home. A copy of files knows its place, but a copy of a machine's whole disk doesn't.
   private func takeHome(_ node: SimulatedNode, _ copy: SimulatedNode.Copy) {
     node.vault.contents = copy.home
-    node.vault.isFromElsewhere = generator.once(in: 2)
+    node.vault.isFromElsewhere = mesh.generator.once(in: 2)
   }
 
   /// Returns whether the node's file can be replaced. The first node's can't, because it makes the zone and revokes
   /// devices.
   private func canBeReplaced(_ node: SimulatedNode) -> Bool {
-    storage == .sqlite && !node.isRevoked && !node.isLiar && node.index > 0 && node.life > 0 && deadline == nil
-      && node.setAside == nil
+    mesh.storage == .sqlite && !node.isRevoked && !node.isLiar && node.index > 0 && node.life > 0
+      && mesh.deadline == nil && node.setAside == nil
   }
 
   /// Returns a node whose file can be copied to this one.
   private func another(_ node: SimulatedNode) -> SimulatedNode? {
     guard canBeReplaced(node) else { return nil }
     let others = nodes.filter { $0 !== node && canBeReplaced($0) }
-    return others.isEmpty ? nil : others[Int.random(in: 0..<others.count, using: &generator)]
+    return others.isEmpty ? nil : others[Int.random(in: 0..<others.count, using: &mesh.generator)]
   }
 
   private func replace(_ node: SimulatedNode, _ how: String, _ body: () -> Void) throws {
@@ -106,7 +107,7 @@ extension Simulation {
       say(node.index, how)
       try node.database.crash(losesUnsynced: false)
     } else {
-      try crash(node, how, isMachine: true)
+      try mesh.crash(node, how, isMachine: true)
     }
     body()
   }
@@ -121,21 +122,35 @@ extension Simulation {
         if copy.replica == nil {
           say(copy.index, "does not start again, for n\(index) runs as the same device")
         } else {
-          try crash(copy, "is stopped, for n\(index) runs as the same device", isMachine: true)
+          try mesh.crash(copy, "is stopped, for n\(index) runs as the same device", isMachine: true)
         }
         goAround(copy)
       }
     }
   }
 
+  // MARK: What goes away
+
+  /// Archives what the node has signed in one zone.
+  func archiveWrites(of node: SimulatedNode, in zone: ZoneID, _ store: any ReplicaStore) throws {
+    try archive.take(from: node.device, store, zone, cryptography)
+  }
+
+  /// Archives what the node has signed in all zones.
+  func archiveWrites(of node: SimulatedNode) throws {
+    // The store of a file that was restored while it was open refuses everything.
+    guard let store = node.store, !node.isHistoryLost else { return }
+    for zone in try zones.zones(of: node) { try archiveWrites(of: node, in: zone.id, store) }
+  }
+
   /// Notes that a node's file goes away. If another node has merged its committed writes, that node must not lose them.
   /// The only copies of its other writes were in the file.
   private func entrust(_ node: SimulatedNode) throws {
-    try takeToArchive(node)
-    try noteAbandonedAssets(node)
+    try archiveWrites(of: node)
+    try assets.noteAbandoned(node)
     let merged = try merged(by: honest.filter { $0 !== node })
-    if let zone { node.ledger.naming = AssetNaming(zone: zone, cryptography: cryptography) }
-    entrusted = (entrusted + (try archive.writes(of: node.ledger.facts, keys, cryptography))).filter {
+    if let zone = zones.firstPrivateZone { node.ledger.naming = AssetNaming(zone: zone, cryptography: cryptography) }
+    entrusted = (entrusted + (try archive.writes(of: node.ledger.facts, zones.keys, cryptography))).filter {
       !$0.isOverwritten && merged.contains($0.changeSet)
     }
   }
@@ -143,7 +158,7 @@ extension Simulation {
   /// Notes that devices of a node's keys take no further part. Other nodes list the writes that they had merged. Writes
   /// of others that only these devices had go with them.
   private func entrustRevoked(_ node: SimulatedNode) throws {
-    guard !hasShares else { return }
+    guard !zones.hasShares else { return }
     let gone = honest.filter { $0.device == node.device }
     let left = try merged(by: honest.filter { $0.device != node.device })
     for one in gone { try entrust(one) }
@@ -155,8 +170,8 @@ extension Simulation {
   private func merged(by nodes: [SimulatedNode]) throws -> Set<ChangeSetID> {
     try nodes.reduce(into: []) { merged, node in
       // The checker reads their files. Their disks may not fail meanwhile, nor may their machines die.
-      if node.database.disk?.isDead == true { try die(node) }
-      mend(node)
+      if node.database.disk?.isDead == true { try mesh.die(node) }
+      node.database.disk?.mend()
       let database = node.database
       merged.formUnion(try database.disk?.sparing(database.mergedIDs) ?? database.mergedIDs())
     }
@@ -165,9 +180,9 @@ extension Simulation {
   // MARK: Revoked
 
   func revoke(_ node: SimulatedNode) throws {
-    let keeper = keeper(of: node)
+    let keeper = zones.keeper(of: node)
     noteRevoked(keeper)
-    guard privateZone(of: node) != nil, keeper.replica != nil, node.home.place > 0, !node.isRevoked, !node.isLiar,
+    guard zones.privateZone(of: node) != nil, keeper.replica != nil, node.home.place > 0, !node.isRevoked, !node.isLiar,
       nodes.filter(\.isRevoked).count < nodes.count / 3, keeper.replica?.account.certificates[node.device] != nil,
       // A copy of the keeper's home is the same device, and no machine revokes itself.
       node.device != keeper.device
@@ -175,7 +190,7 @@ extension Simulation {
     try entrustRevoked(node)
     say(keeper.index, "revokes n\(node.index)")
     let device = node.device
-    try input(keeper) { replica, now in try replica.administration.revoke(device, now: now) }
+    try mesh.input(keeper) { replica, now in try replica.administration.revoke(device, now: now) }
     noteRevoked(keeper)
   }
 
@@ -192,9 +207,9 @@ extension Simulation {
 
   /// Connects its neighbors to the first node of its account instead.
   private func goAround(_ node: SimulatedNode) {
-    for route in network.replace(node.index, by: keeper(of: node).index) {
-      let from = nodes[network.routes[route].from]
-      if from.replica != nil { queue.add(.dial(route: route, life: from.life), at: time.now + 100) }
+    for route in mesh.network.replace(node.index, by: zones.keeper(of: node).index) {
+      let from = nodes[mesh.network.routes[route].from]
+      if from.replica != nil { mesh.schedule(.dial(route: route, life: from.life), in: 100) }
     }
   }
 }

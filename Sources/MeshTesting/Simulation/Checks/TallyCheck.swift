@@ -1,18 +1,20 @@
 import MeshCore
 import MeshReplication
 
-/// The check of columns with policies.
-extension Simulation {
+/// Checks the columns with policies.
+struct TallyCheck: MeshPart {
+  let mesh: SimulatedMesh
+
   /// Checks that each counter is the sum of what all apps committed, that the greatest and the least value of all are
   /// shown, and that the last text of each device is kept.
   ///
   /// Writes of files that were replaced may be gone, and so may those of devices that were revoked and those to shares
   /// in which something was cut. Rows that two devices inserted before their first start have the count of one of them.
   /// Then the values must lie within the bounds that the other writes leave. The values of liars are unknown.
-  func checkTallies(_ oracles: [ZoneID: Oracle]) throws {
+  func check(_ oracles: [ZoneID: Oracle]) throws {
     guard plan.counts > 0, !nodes.contains(where: \.isLiar) else { return }
-    let isCut = try zones.contains { zone in
-      guard zone.root != nil, let state = try authority(zone) else { return zone.root != nil }
+    let isCut = try zones.all.contains { zone in
+      guard zone.root != nil, let state = try zones.authority(zone) else { return zone.root != nil }
       return state.isStopped || !state.cuts.isEmpty || !state.ends.isEmpty
     }
     for record in Set(nodes.flatMap(\.tallies.keys)).sorted() {

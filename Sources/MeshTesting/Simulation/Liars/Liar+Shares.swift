@@ -2,65 +2,6 @@ import MeshCore
 import MeshCrypto
 import MeshReplication
 
-/// Attacks that a participant or a former participant may try.
-extension Simulation {
-  /// Returns a share whose keys the liar has, as a member or a former member. If there are no shares, returns the only
-  /// zone.
-  func zoneToLieIn(_ node: SimulatedNode) -> ZoneID? {
-    guard hasShares else { return zone }
-    return zones.filter { $0.root != nil && !node.vault.epochKeys($0.id).isEmpty }.randomElement(using: &generator)?.id
-  }
-
-  func lieInShares(
-    _ node: SimulatedNode, _ occasion: Liar.Occasion, _ liar: inout Liar
-  ) throws {
-    guard hasShares, let state = node.replica?.shareState(occasion.zone) else { return }
-    if liar.generator.once(in: plan.overreaches) {
-      tell("liars.overreaches", node, try liar.overreach(occasion, state))
-    }
-    if liar.generator.once(in: plan.controlForgeries) {
-      tell("liars.controlForgeries", node, [try liar.forgedRecord(occasion, state, accountID(node.home.account))])
-    }
-    if liar.generator.once(in: plan.oldEpochs) {
-      tell("liars.oldEpochs", node, try liar.oldEpoch(occasion, node.vault.epochKeys(occasion.zone)))
-    }
-    if liar.generator.once(in: plan.keyLeaks) { leakKeys(node, occasion) }
-    if liar.generator.once(in: plan.revokedWrites),
-      let revoked = nodes.filter(\.isRevoked).randomElement(using: &generator)
-    {
-      let account = accountID(revoked.home.account)
-      let theirs = occasion.of(revoked.keys, revoked.device, citation: state.citation(account))
-      tell(
-        "liars.revokedWrites", node,
-        liar.generator.once(in: 2)
-          ? try liar.revokedWrite(theirs) : [try liar.forgedRecord(theirs, state, accountID(node.home.account))])
-    }
-  }
-
-  /// Sends keys to a device that may not be part of the share. They must not give it access to anything else.
-  private func leakKeys(_ node: SimulatedNode, _ occasion: Liar.Occasion) {
-    guard let wire = wires(node).randomElement(using: &generator),
-      let other = network.wires[wire]?.ends.first(where: { $0.node != node.index }).map({ nodes[$0.node] })
-    else { return }
-    let keys = node.vault.epochKeys(occasion.zone)
-    var sealed: [EpochID: [UInt8]] = [:]
-    for epoch in keys.keys.sorted() {
-      guard let key = keys[epoch] else { continue }
-      sealed[epoch] = cryptography.seal(
-        key.bytes, to: other.keys.sealingKey, epoch: epoch.bytes,
-        context: occasion.zone.bytes + epoch.bytes + other.device.bytes)
-      leaks.insert(Leak(node: other.index, epoch: epoch))
-    }
-    tell("liars.keyLeaks", node, [Message.keys(occasion.zone, sealed).encoded], by: wire)
-  }
-}
-
-/// A key that a liar gave away.
-struct Leak: Hashable {
-  let node: Int
-  let epoch: EpochID
-}
-
 extension Liar.Occasion {
   /// Returns the same occasion in the name of a device whose keys were given away.
   func of(_ keys: DeviceKeys, _ device: DeviceID, citation: ControlID?) -> Self {

@@ -2,42 +2,46 @@ import MeshCore
 import MeshReplication
 
 /// The actions of people on shares, each at a node, with that node's knowledge.
-extension Simulation {
+struct ShareUsers: MeshPart {
+  let mesh: SimulatedMesh
+  let apps: AppWrites
+  let joins: ShareJoins
   /// The greatest number of shares. More shares would show nothing new.
   private static let mostShares = 8
 
-  func createShare(_ node: SimulatedNode) throws {
-    guard hasShares, mayAct(node), !node.isLiar, zones.count(where: { $0.root != nil }) < Self.mostShares else {
+  func create(_ node: SimulatedNode) throws {
+    guard zones.hasShares, mayAct(node), !node.isLiar, zones.shareCount < Self.mostShares else {
       return
     }
     let roots = try node.database.contents(["list", "tag"]).keys.sorted()
-    guard let root = roots.randomElement(using: &generator) else { return }
-    let name = "share-\(zones.count { $0.root != nil })"
+    guard let root = roots.randomElement(using: &mesh.generator) else { return }
+    let name = zones.nextName
     try attempt(node, "shares.creates", "shares \(root) as \(name)") { replica, now in
       _ = try replica.shares.create(of: root, title: name, now: now)
     }
-    try meetShares(node)
+    try zones.meetShares(node)
   }
 
   /// Gives an invite to one account, or to two of which one may have copied it.
   func invite(_ node: SimulatedNode) throws {
     guard let (node, zone, _) = ownShare(node, where: { !$0.isStopped }) else { return }
-    let others = accounts.indices.filter { $0 != node.home.account }
-    guard let account = others.randomElement(using: &generator) else { return }
-    let uses: UInt64? = [nil, 1, 1, 2].randomElement(using: &generator) ?? 1
-    let permission: Permission = generator.once(in: 3) ? .readOnly : .readWrite
-    let bound = generator.once(in: 3) ? accountID(account) : nil
-    let expires = generator.once(in: 6) ? node.clock.milliseconds() + 5_000 : 0
+    let others = zones.accounts.indices.filter { $0 != node.home.account }
+    guard let account = others.randomElement(using: &mesh.generator) else { return }
+    let uses: UInt64? = [nil, 1, 1, 2].randomElement(using: &mesh.generator) ?? 1
+    let permission: Permission = mesh.generator.once(in: 3) ? .readOnly : .readWrite
+    let bound = mesh.generator.once(in: 3) ? zones.accountID(account) : nil
+    let expires = mesh.generator.once(in: 6) ? node.clock.milliseconds() + 5_000 : 0
     let text = "\(permission.name), \(uses.map { "\($0) uses" } ?? "open")\(bound == nil ? "" : ", bound")"
     var link: ShareLink?
-    try attempt(node, "shares.invites", "invites account \(letter(account)) to \(zone.name): \(text)") { replica, now in
+    try attempt(node, "shares.invites", "invites account \(KnownZones.letter(account)) to \(zone.name): \(text)") {
+      replica, now in
       link = try replica.shares.invite(
         to: zone.id, permission, uses: uses, expires: expires, account: bound.map { DisplayedID($0) },
         addresses: ["n\(node.index)"], now: now)
     }
     guard let link else { return }
     var invited = [account]
-    if generator.once(in: 3), let copier = others.filter({ $0 != account }).randomElement(using: &generator) {
+    if mesh.generator.once(in: 3), let copier = others.filter({ $0 != account }).randomElement(using: &mesh.generator) {
       invited.append(copier)
     }
     for account in invited { hand(link, to: account, from: node) }
@@ -45,16 +49,14 @@ extension Simulation {
 
   private func hand(_ link: ShareLink, to account: Int, from node: SimulatedNode) {
     let devices = nodes.filter { $0.home.account == account && !$0.isRevoked && !$0.isStopped }
-    guard let device = devices.randomElement(using: &generator),
-      let place = zones.firstIndex(where: { $0.id == link.zone })
-    else { return }
-    zones[place].invited.insert(account)
-    begin(Join(node: device.index, link: link, issuer: node.index))
+    guard let device = devices.randomElement(using: &mesh.generator) else { return }
+    zones.noteInvite(of: account, to: link.zone)
+    joins.begin(Join(node: device.index, link: link, issuer: node.index))
   }
 
   func uninvite(_ node: SimulatedNode) throws {
     guard let (node, zone, state) = ownShare(node, where: { !$0.invites.isEmpty }),
-      let invite = state.invites.keys.sorted().randomElement(using: &generator)
+      let invite = state.invites.keys.sorted().randomElement(using: &mesh.generator)
     else { return }
     try attempt(node, "shares.uninvites", "revokes an invite to \(zone.name)") { replica, now in
       try replica.shares.revokeInvite(invite, of: zone.id, now: now)
@@ -71,42 +73,42 @@ extension Simulation {
   ) throws {
     guard let before = node.replica?.shareState(zone.id)?.permission(account) else { return }
     let permission: Permission = before == .readOnly ? .readWrite : .readOnly
-    let text = "makes account \(index(of: account).map(letter) ?? "?") \(permission.name) in \(zone.name)"
+    let text = "makes account \(zones.letter(account)) \(permission.name) in \(zone.name)"
     try attempt(node, fault, text) { replica, now in
       try replica.shares.setPermission(permission, of: account, in: zone.id, now: now)
     }
   }
 
   /// Lowers and raises a permission, or raises and lowers it, several times.
-  func flapPermission(_ node: SimulatedNode) throws {
+  func flap(_ node: SimulatedNode) throws {
     guard let (node, zone, account) = participant(node) else { return }
-    for _ in 0..<Int.random(in: 2...5, using: &generator) where node.replica != nil {
+    for _ in 0..<Int.random(in: 2...5, using: &mesh.generator) where node.replica != nil {
       try changePermission(node, zone, account, "shares.flaps")
     }
   }
 
-  func removeParticipant(_ node: SimulatedNode) throws {
+  func remove(_ node: SimulatedNode) throws {
     guard let (node, zone, account) = participant(node) else { return }
-    let text = "removes account \(index(of: account).map(letter) ?? "?") from \(zone.name)"
+    let text = "removes account \(zones.letter(account)) from \(zone.name)"
     try attempt(node, "shares.removals", text) { replica, now in
       try replica.shares.remove(account, from: zone.id, now: now)
     }
   }
 
-  func leaveShare(_ node: SimulatedNode) throws {
-    guard hasShares, mayAct(node), let replica = node.replica else { return }
-    let mine = accountID(node.home.account)
-    let shares = zones.filter { zone in
+  func leave(_ node: SimulatedNode) throws {
+    guard zones.hasShares, mayAct(node), let replica = node.replica else { return }
+    let mine = zones.account(of: node)
+    let shares = zones.all.filter { zone in
       guard let state = replica.shareState(zone.id) else { return false }
       return state.owner != mine && state.permission(mine) != nil
     }
-    guard let zone = shares.randomElement(using: &generator) else { return }
+    guard let zone = shares.randomElement(using: &mesh.generator) else { return }
     try attempt(node, "shares.leaves", "leaves \(zone.name)") { replica, now in
       try replica.shares.leave(zone.id, now: now)
     }
   }
 
-  func stopShare(_ node: SimulatedNode) throws {
+  func stop(_ node: SimulatedNode) throws {
     guard let (node, zone, _) = ownShare(node, where: { !$0.isStopped }) else { return }
     try attempt(node, "shares.stops", "stops \(zone.name)") { replica, now in
       try replica.shares.stop(zone.id, now: now)
@@ -115,51 +117,50 @@ extension Simulation {
 
   /// Lets an app delete the root of a share. This ends the owner's share, and makes another account leave it.
   func deleteRoot(_ node: SimulatedNode) throws {
-    guard hasShares, !node.isRevoked else { return }
-    let roots = zones.compactMap { zone in node.replica?.shareState(zone.id).flatMap { _ in zone.root } }
-    guard let root = roots.randomElement(using: &generator) else { return }
+    guard zones.hasShares, !node.isRevoked else { return }
+    let roots = zones.all.compactMap { zone in node.replica?.shareState(zone.id).flatMap { _ in zone.root } }
+    guard let root = roots.randomElement(using: &mesh.generator) else { return }
     occurred("shares.rootDeletes")
-    try write(
-      node, AppTransaction(statements: [.delete(table: root.table, key: root.key)], ending: .commit),
-      node.replica == nil)
+    try apps.write(
+      node, AppTransaction(statements: [.delete(table: root.table, key: root.key)], ending: .commit))
   }
 
   /// Lets an app remove the triggers that refuse its writes, and write.
   func bypass(_ node: SimulatedNode) throws {
-    guard hasShares, !node.isRevoked, let replica = node.replica else { return }
-    let roots = zones.compactMap { zone in
-      replica.shareState(zone.id)?.permission(accountID(node.home.account)) == .readOnly ? zone.root : nil
+    guard zones.hasShares, !node.isRevoked, let replica = node.replica else { return }
+    let roots = zones.all.compactMap { zone in
+      replica.shareState(zone.id)?.permission(zones.account(of: node)) == .readOnly ? zone.root : nil
     }
-    guard let root = roots.randomElement(using: &generator) else { return }
+    guard let root = roots.randomElement(using: &mesh.generator) else { return }
     occurred("shares.bypasses")
     do {
       try node.database.dropPermissions()
     } catch {
-      return try fault(node, error)
+      return try mesh.fault(node, error)
     }
     let value = Value.text("n\(node.index)-around-\(time.now)")
-    let key = Value.text("item\(Int.random(in: 0..<4, using: &generator))\(letter(node.home.account))")
+    let key = Value.text("item\(Int.random(in: 0..<4, using: &mesh.generator))\(KnownZones.letter(node.home.account))")
     let statement: AppTransaction.Statement =
-      root.table == "list" && generator.once(in: 2)
+      root.table == "list" && mesh.generator.once(in: 2)
       ? .upsert(table: "item", values: ["id": key, "list": root.key, "title": value])
       : .update(table: root.table, key: root.key, values: [root.table == "list" ? "title" : "note": value])
-    try write(node, AppTransaction(statements: [statement], ending: .commit), false)
+    try apps.write(node, AppTransaction(statements: [statement], ending: .commit))
   }
 
   // MARK: Who acts
 
-  private func mayAct(_ node: SimulatedNode) -> Bool { node.replica != nil && !node.isRevoked && deadline == nil }
+  private func mayAct(_ node: SimulatedNode) -> Bool { node.replica != nil && !node.isRevoked && mesh.deadline == nil }
 
   /// Returns a device of an owner and one of its shares. It is the step's node if that is an owner.
   private func ownShare(
     _ node: SimulatedNode, where isFit: (ZoneState) -> Bool
   ) -> (node: SimulatedNode, zone: KnownZone, state: ZoneState)? {
-    guard hasShares else { return nil }
-    for node in [node] + nodes.shuffled(using: &generator) where mayAct(node) && !node.isLiar {
-      let shares = zones.compactMap { zone in
+    guard zones.hasShares else { return nil }
+    for node in [node] + nodes.shuffled(using: &mesh.generator) where mayAct(node) && !node.isLiar {
+      let shares = zones.all.compactMap { zone in
         zone.account == node.home.account ? node.replica?.shareState(zone.id).map { (zone: zone, state: $0) } : nil
       }.filter { isFit($0.state) }
-      if let share = shares.randomElement(using: &generator) { return (node, share.zone, share.state) }
+      if let share = shares.randomElement(using: &mesh.generator) { return (node, share.zone, share.state) }
     }
     return nil
   }
@@ -169,7 +170,7 @@ extension Simulation {
       state.participants.filter { $0.value.permission != nil }.keys.sorted()
     }
     guard let (node, zone, state) = ownShare(node, where: { !$0.isStopped && !members($0).isEmpty }),
-      let account = members(state).randomElement(using: &generator)
+      let account = members(state).randomElement(using: &mesh.generator)
     else { return nil }
     return (node, zone, account)
   }
@@ -179,14 +180,14 @@ extension Simulation {
     _ node: SimulatedNode, _ fault: String, _ text: String, _ body: (Replica, Moment) throws -> Void
   ) throws {
     say(node.index, text)
-    try input(node) { replica, now in
+    try mesh.input(node) { replica, now in
       do {
         try body(replica, now)
         occurred(fault)
       } catch let error as ShareError {
-        say(node.index, "cannot: \(named("\(error)"))")
+        say(node.index, "cannot: \(mesh.named("\(error)"))")
       } catch let error as ReplicaError {
-        say(node.index, "cannot: \(named("\(error)"))")
+        say(node.index, "cannot: \(mesh.named("\(error)"))")
       }
     }
   }

@@ -1,4 +1,4 @@
-/// The fields and their names in JSON plans. Plans are read, written, explained and shrunk with this one table.
+/// The fields and their names in JSON plans. Plans are read, written, explained and shrunk with the table `all`.
 extension FaultPlan {
   public struct Key {
     /// The key, as `section.name`, or a name at the top level.
@@ -8,7 +8,9 @@ extension FaultPlan {
     /// The greatest value that makes sense. The least is 0 unless the kind says otherwise.
     let bounds: ClosedRange<Int>
   }
+}
 
+extension FaultPlan.Key {
   enum Kind {
     /// A chance of one in this number. 0 means never and switches the fault off.
     case chance(WritableKeyPath<FaultPlan, Int>)
@@ -18,17 +20,28 @@ extension FaultPlan {
     case topology
   }
 
+  /// The form of a value.
+  public var form: String {
+    switch kind {
+    case .chance: "one in that many, 0 for never"
+    case .number: "\(bounds.lowerBound) to \(bounds.upperBound)"
+    case .span: "[least, greatest] from \(bounds.lowerBound) to \(bounds.upperBound)"
+    case .flag: "true or false"
+    case .topology: FaultPlan.Topology.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+    }
+  }
+
   /// A day, which is longer than any run.
   private static let longest = 24 * 3_600_000
 
-  public static var keys: [Key] {
+  public static var all: [Self] {
     [number("pause", \.pause, 1...longest, "milliseconds between two steps at most")] + network + clocks + nodes + disk
       + historyKeys + writers + assetKeys + shareKeys + liarKeys
   }
 
-  private static var network: [Key] {
+  private static var network: [Self] {
     [
-      Key(
+      Self(
         path: "network.topology",
         summary: "who knows whose address: line, random, or regular (a ring and random links)",
         kind: .topology, bounds: 0...0),
@@ -49,16 +62,16 @@ extension FaultPlan {
     ]
   }
 
-  private static var clocks: [Key] {
+  private static var clocks: [Self] {
     [
       number("clock.error", \.clockError, 0...longest, "milliseconds by which a clock is ahead or behind at most"),
       chance("clock.jumps", \.clockJumps, "a clock jumps to another error"),
     ]
   }
 
-  private static var nodes: [Key] {
+  private static var nodes: [Self] {
     [
-      Key(
+      Self(
         path: "nodes.meetGradually", summary: "a node knows the first device's certificate and its own, at first",
         kind: .flag(\.meetsGradually), bounds: 0...1),
       chance("nodes.kills", \.kills, "the process is killed; what it wrote is there"),
@@ -74,7 +87,7 @@ extension FaultPlan {
     ]
   }
 
-  private static var disk: [Key] {
+  private static var disk: [Self] {
     [
       chance("disk.errors", \.diskErrors, "the disk fails operations for a while, or one if the time is 0"),
       span("disk.errorTime", \.diskErrorTime, 0...longest, "milliseconds for which the disk fails"),
@@ -85,7 +98,7 @@ extension FaultPlan {
     ]
   }
 
-  private static var historyKeys: [Key] {
+  private static var historyKeys: [Self] {
     [
       chance("history.restores", \.restores, "an older copy of a node's database takes its place"),
       chance("history.liveRestores", \.liveRestores, "the same while the node runs, into the open file"),
@@ -95,7 +108,7 @@ extension FaultPlan {
     ]
   }
 
-  private static var writers: [Key] {
+  private static var writers: [Self] {
     [
       chance("writers.foreignKeysOff", \.foreignKeysOff, "of the apps, one in that many has foreign keys off"),
       chance("writers.whileDown", \.writesWhileDown, "of the steps at a node that is down, one in that many writes"),
@@ -126,7 +139,7 @@ extension FaultPlan {
     ]
   }
 
-  private static var assetKeys: [Key] {
+  private static var assetKeys: [Self] {
     [
       chance("assets.photos", \.photos, "of the writes, one in that many has a BLOB that others may have as well"),
       chance("assets.policies", \.assetPolicies, "a node fetches a table's BLOBs always, or on demand, from now on"),
@@ -135,7 +148,7 @@ extension FaultPlan {
     ]
   }
 
-  private static var shareKeys: [Key] {
+  private static var shareKeys: [Self] {
     [
       number("accounts.count", \.accounts, 1...8, "accounts that the nodes belong to; liars have one of their own"),
       chance("shares.creates", \.shareCreates, "a node makes a share of a record of its account"),
@@ -154,7 +167,7 @@ extension FaultPlan {
     ]
   }
 
-  private static var liarKeys: [Key] {
+  private static var liarKeys: [Self] {
     [
       number("liars.count", \.liars, 0...64, "the last nodes lie: so many of them"),
       chance("liars.forgeries", \.forgeries, "a change set in another's name, or altered by a relay"),
@@ -187,32 +200,67 @@ extension FaultPlan {
     ]
   }
 
-  private static func chance(_ path: String, _ field: WritableKeyPath<FaultPlan, Int>, _ summary: String) -> Key {
-    Key(path: path, summary: summary, kind: .chance(field), bounds: 0...1_000_000)
+  private static func chance(_ path: String, _ field: WritableKeyPath<FaultPlan, Int>, _ summary: String) -> Self {
+    Self(path: path, summary: summary, kind: .chance(field), bounds: 0...1_000_000)
   }
 
   private static func number(
     _ path: String, _ field: WritableKeyPath<FaultPlan, Int>, _ bounds: ClosedRange<Int>, _ summary: String
-  ) -> Key {
-    Key(path: path, summary: summary, kind: .number(field), bounds: bounds)
+  ) -> Self {
+    Self(path: path, summary: summary, kind: .number(field), bounds: bounds)
   }
 
   private static func span(
     _ path: String, _ field: WritableKeyPath<FaultPlan, ClosedRange<Int>>, _ bounds: ClosedRange<Int>, _ summary: String
-  ) -> Key {
-    Key(path: path, summary: summary, kind: .span(field), bounds: bounds)
+  ) -> Self {
+    Self(path: path, summary: summary, kind: .span(field), bounds: bounds)
   }
-}
 
-extension FaultPlan.Key {
-  /// The form of a value.
-  public var form: String {
-    switch kind {
-    case .chance: "one in that many, 0 for never"
-    case .number: "\(bounds.lowerBound) to \(bounds.upperBound)"
-    case .span: "[least, greatest] from \(bounds.lowerBound) to \(bounds.upperBound)"
-    case .flag: "true or false"
-    case .topology: FaultPlan.Topology.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+  // MARK: Keys without effect
+
+  private static let ends = [
+    "nodes.kills", "nodes.powerCuts", "nodes.deaths", "nodes.restarts", "history.restores", "history.homeRestores",
+    "history.liveRestores", "history.fileCopies", "history.homeCopies",
+  ]
+  private static let longBLOBs = ["writers.longValues", "assets.photos"]
+
+  /// Groups of keys. If a key of each group is on, the key has an effect.
+  var needs: [[String]] {
+    switch path {
+    case "network.degree": [["network.topology"]]
+    case "network.slowRate": [["network.slowLinks"]]
+    case "network.stallTime": [["network.stalls"]]
+    case "network.partitionTime": [["network.partitions", "network.oneWayPartitions"]]
+    case "clock.jumps": [["clock.error"]]
+    case "nodes.deathWithin": [["nodes.deaths"]]
+    case "nodes.downTime", "writers.whileDown": [Self.ends]
+    case "nodes.pauseTime": [["nodes.pauses"]]
+    case "disk.errorTime", "disk.errorRate": [["disk.errors"]]
+    case "disk.fullTime", "disk.fullRate": [["disk.full"]]
+    case "writers.bulkSize": [["writers.bulk"]]
+    case "writers.longSize", "assets.policies", "assets.fetches", "assets.evictions": [Self.longBLOBs]
+    case "liars.wrongChunks": [["liars.count"], Self.longBLOBs]
+    case "shares.creates": [["accounts.count"]]
+    case "liars.clocks", "liars.certificates": [["liars.count"], ["accounts.count"]]
+    case "liars.overreaches", "liars.controlForgeries", "liars.oldEpochs", "liars.keyLeaks":
+      [["liars.count"], ["accounts.count"], ["shares.creates"]]
+    case "liars.revokedWrites":
+      [["liars.count"], ["accounts.count"], ["shares.creates"], ["nodes.revocations"]]
+    case _ where path.hasPrefix("shares."): [["accounts.count"], ["shares.creates"]]
+    case _ where path.hasPrefix("liars.") && path != "liars.count": [["liars.count"]]
+    default: []
     }
+  }
+
+  /// Whether the fault needs a disk, a schema or shares, which the model store doesn't have.
+  var needsFile: Bool {
+    let writers = ["whileDown", "together", "hasty", "bulk", "bulkSize", "longValues", "longSize"].map {
+      "writers.\($0)"
+    }
+    return path.hasPrefix("disk.") || path.hasPrefix("history.")
+      || path.hasPrefix("writers.") && !writers.contains(path)
+      || [
+        "accounts.count", "nodes.rescans", "nodes.deathWithin", "assets.policies", "assets.fetches", "assets.evictions",
+      ].contains(path)
   }
 }

@@ -3,14 +3,14 @@ import MeshReplication
 
 /// The check of a message that an honest node tells another one. It is made when the node hands the message to a
 /// connection, against what the receiver may know by then.
-struct LeakCheck {
-  let mesh: Simulation
+struct LeakCheck: MeshPart {
+  let mesh: SimulatedMesh
   let node: SimulatedNode
   let other: SimulatedNode
   let replica: Replica
 
   /// Returns nil if the node is down.
-  init?(_ mesh: Simulation, _ node: SimulatedNode, to other: SimulatedNode) {
+  init?(_ mesh: SimulatedMesh, _ node: SimulatedNode, to other: SimulatedNode) {
     guard let replica = node.replica else { return nil }
     (self.mesh, self.node, self.other, self.replica) = (mesh, node, other, replica)
   }
@@ -18,23 +18,23 @@ struct LeakCheck {
   /// Checks one message. Devices of one account tell each other everything, unless one of them is revoked.
   func callAsFunction(_ bytes: [UInt8], on wire: Int) {
     let isOutside = other.home.account != node.home.account
-    let isRevoked = replica.accountState(mesh.accountID(other.home.account))?.isRevoked(other.device) == true
+    let isRevoked = replica.accountState(zones.account(of: other))?.isRevoked(other.device) == true
     guard isOutside || isRevoked, let message = try? Message.decode(bytes) else { return }
     if isRevoked, let zone = message.contents {
-      return leak("\(message.name) of \(mesh.shareName(zone)), although its device is revoked")
+      return leak("\(message.name) of \(zones.name(zone)), although its device is revoked")
     }
     // A device that proves an invite is shown the log of the share, and the accounts that it names.
-    guard isOutside, !mesh.joins.contains(where: { $0.wire == wire }) || message.contents ?? message.progress != nil
+    guard isOutside, mesh.network.wires[wire]?.join == nil || message.contents ?? message.progress != nil
     else {
       return
     }
     if let zone = message.contents ?? message.progress {
-      guard let known = mesh.known(zone), !mayRead(known) else { return }
+      guard let known = zones[zone], !mayRead(known) else { return }
       return leak("\(message.name) of \(known.name), of which it is no member")
     }
     switch message {
     case .controlHeads(let zone, _), .controlRecords(let zone, _):
-      guard let known = mesh.known(zone), !isCatchingUp(message, known) else { return }
+      guard let known = zones[zone], !isCatchingUp(message, known) else { return }
       guard mayHaveLog(known) else {
         return leak("\(message.name) of \(known.name), in which it has no part")
       }
@@ -57,42 +57,42 @@ struct LeakCheck {
   /// sender has the log.
   private func isCatchingUp(_ message: Message, _ zone: KnownZone) -> Bool {
     guard case .controlHeads = message, let state = replica.shareState(zone.id) else { return false }
-    return state.permission(mesh.accountID(node.home.account)) == nil && other.replica?.shareState(zone.id) != nil
+    return state.permission(zones.account(of: node)) == nil && other.replica?.shareState(zone.id) != nil
   }
 
   private func leak(_ text: String) {
-    mesh.violate("n\(node.index) tells n\(other.index) \(text)")
+    violate("n\(node.index) tells n\(other.index) \(text)")
   }
 
   private func mayRead(_ zone: KnownZone) -> Bool {
     guard zone.root != nil, zone.account == other.home.account || zone.invited.contains(other.home.account) else {
       return zone.account == other.home.account
     }
-    return replica.shareState(zone.id)?.permission(mesh.accountID(other.home.account)) != nil
+    return replica.shareState(zone.id)?.permission(zones.account(of: other)) != nil
   }
 
   /// Returns whether the zone lists the account as a member or a former member, or has a record without effect that let
   /// it in.
   private func mayHaveLog(_ zone: KnownZone) -> Bool {
-    let account = mesh.accountID(other.home.account)
+    let account = zones.account(of: other)
     guard zone.account != other.home.account else { return true }
     guard zone.root != nil, zone.invited.contains(other.home.account), let state = replica.shareState(zone.id) else {
       return false
     }
-    return state.accounts.contains(account) || mesh.isNamed(account, in: zone, by: node)
+    return state.accounts.contains(account) || zones.isNamed(account, in: zone, by: node)
   }
 
   /// Checks that a former member learns only why it is out: records that concern it, and those that lead to them. A
   /// node may pass on the records of others that arrived in one message with the news that the receiver is out.
   private func lookForNews(_ records: [[UInt8]], _ zone: KnownZone) {
     guard let store = node.store, let state = replica.shareState(zone.id),
-      let known = try? mesh.controlRecords(store, zone.id)
+      let known = try? zones.controlRecords(store, zone.id)
     else { return }
     let log = ControlLog(known) { state.account(of: $0) }
-    let account = mesh.accountID(other.home.account)
+    let account = zones.account(of: other)
     let concerning = log.records(concerning: account)
     for bytes in records {
-      guard let record = try? ControlRecord(bytes, mesh.cryptography), log.account(of: record) != account,
+      guard let record = try? ControlRecord(bytes, cryptography), log.account(of: record) != account,
         !concerning.contains(where: { $0 == record.id || log.hasSeen($0, record.id) }),
         record.author == node.device || !node.knewAsMember(account, of: zone.id)
       else { continue }
@@ -102,30 +102,30 @@ struct LeakCheck {
 
   private func accountNamed(in state: [UInt8]) -> AccountID? {
     var reader = ByteReader(state)
-    return (try? AccountGenesis(from: &reader)).flatMap { AccountState($0, mesh.cryptography)?.id }
+    return (try? AccountGenesis(from: &reader)).flatMap { AccountState($0, cryptography)?.id }
   }
 
   /// Checks that the receiver learns only of accounts that a zone lists which lists its own, or to which it is invited.
   /// Members also have the records without effect, and may know the accounts that they name.
   private func lookForStrangers(_ people: [AccountID]) {
-    let receiver = mesh.accountID(other.home.account)
+    let receiver = zones.account(of: other)
     let strangers = people.filter { account in
-      guard account != receiver, account != mesh.accountID(node.home.account) else { return false }
-      return !mesh.zones.contains { zone in
+      guard account != receiver, account != zones.account(of: node) else { return false }
+      return !zones.all.contains { zone in
         guard let state = replica.shareState(zone.id), mayHaveLog(zone) else { return false }
         let isFormer = state.participants[receiver] != nil && state.permission(receiver) == nil
-        return state.accounts.contains(account) || !isFormer && mesh.isNamed(account, in: zone, by: node)
+        return state.accounts.contains(account) || !isFormer && zones.isNamed(account, in: zone, by: node)
       }
     }
     for stranger in strangers {
-      leak("of account \(mesh.index(of: stranger).map(mesh.letter) ?? "?"), with which it has no share")
+      leak("of account \(zones.letter(stranger)), with which it has no share")
     }
   }
 
   /// Checks that the receiver learns only of tables that shares of both accounts can contain.
   private func lookForTables(_ names: [String]) {
-    let members = [mesh.accountID(node.home.account), mesh.accountID(other.home.account)]
-    let roots = mesh.zones.compactMap { zone -> String? in
+    let members = [zones.account(of: node), zones.account(of: other)]
+    let roots = zones.all.compactMap { zone -> String? in
       guard let state = replica.shareState(zone.id), members.allSatisfy({ state.permission($0) != nil }) else {
         return nil
       }

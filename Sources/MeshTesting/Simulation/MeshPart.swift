@@ -1,0 +1,19 @@
+import MeshCore
+
+/// A part of a simulation. It has its own state, and acts on the mesh that all parts have in common.
+protocol MeshPart {
+  var mesh: SimulatedMesh { get }
+}
+
+extension MeshPart {
+  var plan: FaultPlan { mesh.plan }
+  var time: VirtualTime { mesh.time }
+  var cryptography: any Cryptography { mesh.cryptography }
+  var nodes: [SimulatedNode] { mesh.nodes }
+  var honest: [SimulatedNode] { mesh.honest }
+  var zones: KnownZones { mesh.zones }
+
+  func say(_ node: Int?, _ text: String) { mesh.say(node, text) }
+  func violate(_ text: String) { mesh.violate(text) }
+  func occurred(_ fault: String) { mesh.occurred(fault) }
+}

@@ -34,7 +34,7 @@ struct Archive {
     for (author, head) in try store.log.mergedHeads(zone).sorted(by: { $0.key < $1.key })
     where author.device == device && changeSets[head.id] == nil {
       let others = try store.log.mergedVector(zone).numbers.filter { $0.key != author }.mapValues { _ in UInt64.max }
-      for bytes in try store.log.changeSets(zone, beyond: VersionVector(others)) {
+      for bytes in try store.changeSets(zone, beyond: VersionVector(others)) {
         add(bytes, id: try ChangeSet(bytes, with: cryptography).id)
       }
     }

@@ -1,5 +1,5 @@
 import GRDB
-public import MeshCore
+import MeshCore
 
 /// The synchronized tables.
 public struct StoreTables: StorePart {

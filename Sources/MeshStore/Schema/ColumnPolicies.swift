@@ -1,5 +1,5 @@
 import Foundation
-public import GRDB
+import GRDB
 public import MeshCore
 
 /// The policies of a table's columns, by the columns' names.

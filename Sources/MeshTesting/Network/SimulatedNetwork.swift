@@ -145,7 +145,7 @@ struct SimulatedNetwork {
   /// Completes the handshake.
   mutating func establish(_ wire: Int) { wires[wire]?.isEstablished = true }
 
-  /// Notes for which attempt to join a share a connection is.
+  /// Notes the attempt to join a share that uses a connection, or nil for none.
   mutating func mark(_ wire: Int, for join: Int?) { wires[wire]?.join = join }
 
   func route(of wire: Int) -> Int? { routes.firstIndex { $0.wire == wire } }

@@ -27,7 +27,7 @@ struct Wire {
   var state = State.whole
   /// True if its handshake is complete.
   var isEstablished = false
-  /// The attempt to join a share for which it was opened, until the attempt is over.
+  /// The number of the attempt to join a share that uses it, or nil. `ShareJoins` keeps it equal to the attempt's own note.
   var join: Int?
   /// The time before which nothing arrives.
   private var stalledUntil: Int64 = 0

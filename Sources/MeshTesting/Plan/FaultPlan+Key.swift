@@ -1,5 +1,5 @@
-/// The fields and their names in JSON plans. Plans are read, written, explained and shrunk with the table `all`.
 extension FaultPlan {
+  /// A field of a plan, and its name in JSON. Plans are read, written, explained and shrunk with `Key.all`.
   public struct Key {
     /// The key, as `section.name`, or a name at the top level.
     public let path: String

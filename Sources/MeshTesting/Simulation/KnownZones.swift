@@ -7,7 +7,7 @@ struct KnownZone {
   /// The index of the account that owns it.
   let account: Int
   /// The record that the share was made of, or nil for a private zone.
-  var root: RecordName?
+  let root: RecordName?
   /// The name in traces. It is empty if there is only one zone.
   let name: String
   var suffix: String { name.isEmpty ? "" : " in \(name)" }
@@ -71,7 +71,8 @@ final class KnownZones {
 
   func notePrivateZone(_ zone: ZoneID, of node: SimulatedNode) {
     let account = node.home.account
-    all.append(KnownZone(id: zone, account: account, name: hasShares ? "private-\(Self.letter(account))" : ""))
+    all.append(
+      KnownZone(id: zone, account: account, root: nil, name: hasShares ? "private-\(Self.letter(account))" : ""))
   }
 
   func noteInvite(of account: Int, to zone: ZoneID) {

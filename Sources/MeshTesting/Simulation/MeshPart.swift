@@ -1,6 +1,6 @@
 import MeshCore
 
-/// A part of a simulation. It has its own state, and acts on the mesh that all parts have in common.
+/// A part of a simulation. It acts on the mesh that all parts have in common, and keeps the state that only it needs.
 protocol MeshPart {
   var mesh: SimulatedMesh { get }
 }
@@ -10,7 +10,7 @@ extension MeshPart {
   var time: VirtualTime { mesh.time }
   var cryptography: any Cryptography { mesh.cryptography }
   var nodes: [SimulatedNode] { mesh.nodes }
-  var honest: [SimulatedNode] { mesh.honest }
+  var honest: [SimulatedNode] { mesh.nodes.honest }
   var zones: KnownZones { mesh.zones }
 
   func say(_ node: Int?, _ text: String) { mesh.say(node, text) }

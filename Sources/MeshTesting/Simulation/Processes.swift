@@ -112,7 +112,8 @@ final class Processes: MeshPart {
 
   // MARK: Haste
 
-  /// Begins a step, in which apps may write between two pieces of their nodes' work.
+  /// Begins a step. Until the next one, apps may write between two pieces of their nodes' work, but not after the last
+  /// step.
   func beginStep(isLast: Bool) { hastyLeft = isLast ? 0 : Self.hastyWrites }
 
   /// Makes the node's app write, and perhaps share a row, while the node has taken in a part of earlier writes.

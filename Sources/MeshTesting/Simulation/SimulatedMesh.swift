@@ -62,9 +62,6 @@ final class SimulatedMesh {
     counts.faults = builder.faults
   }
 
-  /// The nodes that follow the rules and still belong to the account. The promises apply to them.
-  var honest: [SimulatedNode] { nodes.honest }
-
   /// Whether merged change sets may be reverted, apart from those of revoked devices.
   var rewritesHistory: Bool {
     plan.restores + plan.liveRestores + plan.homeRestores + plan.fileCopies + plan.homeCopies + plan.forks > 0

@@ -18,6 +18,7 @@ final class SyncActivity: Observable, Sendable {
     var progress = SyncProgress()
     /// When the node was asked for the progress.
     private var asked: ContinuousClock.Instant?
+    /// The number of waiting calls of each kind.
     var calls: [Call: Int] = [:]
     var streams: [Int: AsyncStream<SyncProgress>.Continuation] = [:]
     var lastStream = 0
@@ -66,9 +67,12 @@ final class SyncActivity: Observable, Sendable {
     return keeper
   }
 
+  /// The last keeper that was begun, which may have been stopped.
+  var keeper: NodeKeeper? { state.withLock(\.keeper) }
+
   /// Ends the current keeper and returns it, so that the caller stops it.
   func end() -> NodeKeeper? {
-    let keeper = state.withLock { $0.keeper }
+    let keeper = keeper
     change { state in
       state.isStopped = true
       state.role = nil
@@ -83,6 +87,7 @@ final class SyncActivity: Observable, Sendable {
       case .connected(let role): state.role = role
       case .disconnected: state.role = nil
       case .progress(let progress, let asked): state.note(progress, asked: asked)
+      // The delegate gets the news.
       case .news: break
       // The next start creates another keeper. Until then, requests get the reason that this one has ended.
       case .ended: (state.role, state.isOver) = (nil, true)

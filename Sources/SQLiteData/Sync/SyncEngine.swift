@@ -109,7 +109,7 @@ public final class SyncEngine: Observable, Sendable {
 
   deinit {
     notifier?.end()
-    guard let keeper = activity.end() else { return }
+    guard let keeper = activity.keeper else { return }
     Task { await keeper.stop() }
   }
 

@@ -112,7 +112,7 @@ struct RowCheck: MeshPart {
 
   /// Checks that honest devices wrote only those records to a share that can belong to it.
   func checkScope(_ zone: KnownZone, _ oracle: Oracle) {
-    let authors = Set(nodes.filter { !$0.isLiar }.map(\.device))
+    let authors = Set(nodes.filter { !$0.isLiar }.flatMap { [$0.device, $0.firstDevice] })
     let place = ShownRows.Zone(known: zone, oracle: oracle, rank: 0)
     for (name, state) in oracle.states where state.isAlive && !place.has(name) {
       guard let author = state.life?.author.device, authors.contains(author) else { continue }

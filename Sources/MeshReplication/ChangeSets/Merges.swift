@@ -39,8 +39,8 @@ struct Merges: Part {
     case .merged(_, let unitEnded, let flushed):
       due.note(.assets)
       try noticePending()
-      // A flush may leave records of any zone to be shown.
-      if try !flushed.isEmpty && store.merges.isShowing() { due.noteMerges(zones.ids) }
+      // A flush may leave records of any zone to be shown, even if it made no change set.
+      if try store.merges.isShowing() { due.noteMerges(zones.ids) }
       for (zone, head) in flushed.sorted(by: { $0.key < $1.key }) {
         if let writer = writers[zone] { try local.announce(head, writer, now: now) }
       }

@@ -71,13 +71,14 @@ extension StoreMerges {
     _ refs: [RecordRef], _ zone: ZoneID, _ reader: ChangeSetReader, _ limits: [Author: UInt64],
     _ aftermath: [Author: Aftermath], now: Int64
   ) throws {
+    let readers = { (other: ZoneID) -> ChangeSetReader? in other == zone ? reader : nil }
     for group in refs.slices(of: StoreLimits.restatedTogether) {
       let replay = try read { transaction in
         guard let row = try transaction.zoneRows.read(zone) else { return Cutter.Replay() }
         return try Cutter(transaction, row, reader, limits).replay(group, aftermath)
       }
       for slice in group.slices(of: Choices.slice) {
-        try writeRefusing { transaction, refused in
+        try writeRefusing(notingAt: now, readers) { transaction, refused in
           try requireNothingPending(transaction)
           let cutter = try Cutter(transaction, try transaction.zoneRows.obtain(zone), reader, limits)
           try transaction.applying { try cutter.restate(slice, replay, refused, aftermath, now: now) }

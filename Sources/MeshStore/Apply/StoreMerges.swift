@@ -84,17 +84,17 @@ public final class StoreMerges: MergeStore, StorePart {
       do {
         return try write(isDurable: isDurable) { transaction in
           guard try transaction.isInStep() else { return .flushFirst }
-          var flushed: [ZoneID: ChangeSetHead] = [:]
+          var flushed = StoreLocalWrites.Flushed()
           if try transaction.hasPending() {
             guard isDurable else { throw NeedsDurability() }
-            guard !writers.isEmpty, let heads = try flush(transaction, about: zone, writers, now, or: matches) else {
+            guard !writers.isEmpty, let done = try flush(transaction, about: zone, writers, now, or: matches) else {
               return .flushFirst
             }
-            if !heads.isEmpty { transaction.reached(.flushedInMerge) }
-            flushed = heads
+            if !done.heads.isEmpty { transaction.reached(.flushedInMerge) }
+            flushed = done
             if let progress = try waitForOthers(slices, transaction, zone, writers) {
               transaction.reached(.mergeWaitsForMove)
-              return flushed.isEmpty ? progress : .merged(records: 0, unitEnded: false, flushed: flushed)
+              return flushed.isEmpty ? progress : .merged(records: 0, unitEnded: false, flushed: flushed.heads)
             }
           }
           try transaction.applying {
@@ -111,12 +111,12 @@ public final class StoreMerges: MergeStore, StorePart {
           if !merged.contains(where: \.isUnitEnd) { transaction.reached(.unitMergedInSlices) }
           return .merged(
             records: merged.reduce(0) { $0 + $1.rowCount }, unitEnded: merged.contains(where: \.isUnitEnd),
-            flushed: flushed)
+            flushed: flushed.heads)
         }
       } catch is NeedsDurability {
         isDurable = true
       } catch let unnoticed as Unnoticed {
-        try note(unnoticed, reader, now: now)
+        try note(unnoticed, unnoticed.zone == zone ? reader : nil, now: now)
         return .flushFirst
       } catch is FlushTakenBack {
         return .flushFirst
@@ -165,7 +165,7 @@ public final class StoreMerges: MergeStore, StorePart {
   private func flush(
     _ transaction: Transaction, about zone: ZoneID, _ writers: [ZoneID: ChangeSetWriter], _ now: Int64,
     or matches: PendingMatches?
-  ) throws -> [ZoneID: ChangeSetHead]? {
+  ) throws -> StoreLocalWrites.Flushed? {
     do {
       return try localWrites.flushWithin(transaction, about: zone, writers, now: now, or: matches)
     } catch is TakenBack {
@@ -180,7 +180,6 @@ public final class StoreMerges: MergeStore, StorePart {
     let transaction = records.transaction
     var head = try transaction.catalog.heads.of(slice.head.author, records.zone.id)
     let materialiser = try Materialiser(records, transaction.progress(), refused: refused)
-    materialiser.believed = access.believed
     let merger = Merger(records, materialiser, previous: head, owners, now: now)
     var context: CausalContext?
     for part in slice.parts {

@@ -5,32 +5,44 @@ import MeshCore
 /// digest would match no other device's.
 struct Unnoticed: Error {
   let ref: RecordRef
+  let zone: ZoneID
 }
 
 extension Materialiser {
-  /// Checks a record before anything is merged into it. If rows are pending, they may be the reason for a difference,
-  /// so nothing can be checked.
+  /// Checks a record before its values are taken from its row, to merge something into it or to keep them beside it.
   ///
   /// - Parameter state: The merged state, as its row shows it.
-  func requireNoticed(_ ref: RecordRef, _ record: StoredRecord, _ state: State) throws {
-    guard progress == .clean, record.isShown, !believed.contains(ref), let table = transaction.catalog.table(ref.table)
-    else { return }
+  func requireNoticed(_ ref: RecordRef, _ record: StoredRecord, _ state: @autoclosure () throws -> State) throws {
+    guard record.isShown, try !isExplained(ref) else { return }
+    guard try !isUnnoticed(ref, record, state()) else { throw Unnoticed(ref: ref, zone: records.zone.zone) }
+  }
+
+  /// Returns whether the row of a shown record differs from the merged values.
+  func isUnnoticed(_ ref: RecordRef, _ record: StoredRecord, _ state: State) throws -> Bool {
+    guard !transaction.believed.contains(ref), let table = transaction.catalog.table(ref.table) else { return false }
     let mayBeGone = state.cells.values.allSatisfy { $0.value == .null }
-    let isThere = try !mayBeGone || records.hasRow(table, ref.key)
-    guard try isThere && records.hash(ref, state) == record.hash else { throw Unnoticed(ref: ref) }
+    if try mayBeGone && !records.hasRow(table, ref.key) { return true }
+    return try records.hash(ref, state) != record.hash
   }
 }
 
 extension StorePart {
-  /// Notes the row's differences, as a comparison of the whole table would. Without a reader, all of its columns count
-  /// as changed. If there is anything to flush, a flush comes next.
-  func note(_ unnoticed: Unnoticed, _ reader: ChangeSetReader? = nil, now: Int64) throws {
+  /// Notes the row's differences, as a comparison of the whole table would. If there is anything to flush, a flush comes
+  /// next.
+  ///
+  /// - Parameter reader: A reader for the record's zone. Without it, all columns of the row count as changed.
+  /// - Returns: False if the schema has changed, and nothing can be noted before the triggers are up to date.
+  @discardableResult
+  func note(_ unnoticed: Unnoticed, _ reader: ChangeSetReader? = nil, now: Int64) throws -> Bool {
     try write { transaction in
-      guard try transaction.isCurrent(), let table = transaction.catalog.table(unnoticed.ref.table) else { return }
+      guard try transaction.isCurrent(), let table = transaction.catalog.table(unnoticed.ref.table) else {
+        return false
+      }
       let slice = try TableSlice(
         transaction, table, record: unnoticed.ref.key, reader.map { reader in { _ in reader } })
       if slice.isEmpty { access.believe(unnoticed.ref) } else { transaction.reached(.writeUnnoticed) }
       try slice.insertNotes(transaction.pending, now: now)
+      return true
     }
   }
 }

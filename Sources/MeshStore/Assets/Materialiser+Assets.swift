@@ -107,6 +107,7 @@ extension Materialiser {
   /// Returns the merged values of a record whose row is about to be removed. They include unflushed writes of programs.
   /// Afterwards, the assets are in the staging.
   func displaced(_ ref: RecordRef, _ record: StoredRecord, _ table: TableForm) throws -> [Int64: Value] {
+    try requireNoticed(ref, record, records.state(ref, record))
     guard var row = try records.row(table, ref.key) else { return try records.values(ref, record) }
     let key = AssetManifest.key(of: records.zone.zone, transaction.cryptography)
     var shown = records.named(row, record, table)

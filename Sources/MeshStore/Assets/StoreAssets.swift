@@ -150,7 +150,7 @@ public final class StoreAssets: AssetStore, StorePart {
     let isDurable = places.contains { staged.isLasting($0.asset) }
     let placed: Set<AssetID>
     do {
-      placed = try writeRefusing(isDurable: isDurable) { transaction, refused in
+      placed = try writeRefusing(isDurable: isDurable, notingAt: now) { transaction, refused in
         try transaction.applying { try AssetPlacing(transaction: transaction).place(places, refused) }
       }
     } catch let error as StoreError where error.code == .diskFull {

@@ -59,7 +59,7 @@ struct CaptureTriggers {
     switch event {
     case .insert: insert(requireText)
     case .delete: trigger(event, on: "DELETE", [note(.delete, key: old(keyName))])
-    case .update: update(changes(notingTouches: true))
+    case .update: update(changes())
     case .move: move([requireAssets, requireNoRoot] + requireText, isMarked: true)
     case .replace: trigger(event, "BEFORE", on: "INSERT", rivals)
     case .retake: trigger(event, "BEFORE", on: "UPDATE", rivals)
@@ -90,7 +90,8 @@ struct CaptureTriggers {
   /// Returns the triggers of earlier formats that noted the same writes, earliest first. Before format 9, a `move`
   /// refused nothing. Before format 11, it allowed a new key for a root, and deletes were noted without the mark.
   /// Before format 12, an `update` noted no touches. Before format 15, a `move` refused a new key for any row with a root's
-  /// key. Before format 20, any text could be a key in UTF-16.
+  /// key. Before format 20, any text could be a key in UTF-16. Before format 22, an `update` compared the types in all
+  /// columns.
   func earlier(_ event: Event) -> [String] {
     switch event {
     case .move:
@@ -99,7 +100,10 @@ struct CaptureTriggers {
         move([requireAssets, requireNoRoot(besidesRivals: false)], isMarked: true),
         move([requireAssets, requireNoRoot], isMarked: true),
       ].compactMap(\.self)
-    case .update: [update(changes(notingTouches: false))].compactMap(\.self)
+    case .update:
+      [
+        update(changes(notingTouches: false, comparingTypes: true)), update(changes(comparingTypes: true)),
+      ].compactMap(\.self)
     case .insert: [insert([])].compactMap(\.self)
     case .delete, .replace, .retake, .was, .displace: []
     }
@@ -189,7 +193,7 @@ struct CaptureTriggers {
     policies.sorted { $0.value < $1.value }.map { name, column in
       """
       \(Self.intoFormer) SELECT \(table), \(layout), \(new(keyName)), \(PendingSlice.Op.was), \(column), 0, \(Self.wall), \(old(name))
-          WHERE typeof(\(old(name))) <> 'blob' AND (\(changed(name)))
+          WHERE typeof(\(old(name))) <> 'blob' AND (\(changed(name, comparingTypes: true)))
       """
     }
   }
@@ -213,12 +217,12 @@ struct CaptureTriggers {
   /// If an update changes none of these columns, it is noted with the mask 0, provided that the table's definition has
   /// changed since the trigger was made. The update may have changed a new column. `Transaction.noteTouches` handles this
   /// note.
-  private func changes(notingTouches: Bool) -> [String] {
+  private func changes(notingTouches: Bool = true, comparingTypes: Bool = false) -> [String] {
     let touches =
       notingTouches
       ? " OR (SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = \(schema.name.quotedText)) "
         + "IS NOT (SELECT sql FROM mesh_table WHERE id = \(table))" : ""
-    return words.enumerated().map { word, mask in
+    return words(comparingTypes: comparingTypes).enumerated().map { word, mask in
       """
       \(Self.into) SELECT \(table), \(layout), \(new(keyName)), \(Operation.update.rawValue), \(word), mask, \(Self.wall)
           FROM (SELECT \(mask) AS mask LIMIT 1) WHERE mask <> 0\(touches)
@@ -236,21 +240,26 @@ struct CaptureTriggers {
     }
   }
 
-  /// The expressions of the masks, one for every 63 columns.
-  private var words: [String] {
+  /// Returns the expressions of the masks, one for every 63 columns.
+  private func words(comparingTypes: Bool) -> [String] {
+    let untyped = Set(schema.columns.filter { $0.affinity == .blob }.map(\.name))
     let names = Layout.names(of: schema, form)
     return stride(from: 0, to: names.count, by: Layout.wordSize).map { start in
       names[start..<min(start + Layout.wordSize, names.count)].enumerated()
-        .map { "((\(changed($0.element))) << \($0.offset))" }
+        .map { place, name in
+          "((\(changed(name, comparingTypes: comparingTypes || untyped.contains(name)))) << \(place))"
+        }
         .joined(separator: "\n      | ")
     }
   }
 
-  /// Compares with BINARY, because NOCASE doesn't see that 'milk' becomes 'Milk'. Compares the types, because 1 and 1.0
-  /// are equal.
-  private func changed(_ column: String) -> String {
+  /// Compares with BINARY, because NOCASE doesn't see that 'milk' becomes 'Milk'.
+  ///
+  /// - Parameter comparingTypes: Whether 1 and 1.0 differ, which SQLite calls equal. Only a column without an affinity
+  ///   has both: an INTEGER column keeps 1, and a REAL column 1.0.
+  private func changed(_ column: String, comparingTypes: Bool) -> String {
     let (old, new) = (old(column), new(column))
-    return "\(old) COLLATE BINARY IS NOT \(new) OR typeof(\(old)) <> typeof(\(new))"
+    return "\(old) COLLATE BINARY IS NOT \(new)" + (comparingTypes ? " OR typeof(\(old)) <> typeof(\(new))" : "")
   }
 
   private func old(_ column: String) -> String { "OLD.\(column.quotedName)" }

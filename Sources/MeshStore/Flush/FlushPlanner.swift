@@ -388,7 +388,8 @@ final class FlushPlanner {
   func isBlind(_ entry: PendingSlice.Entry, _ old: StoredRecord?) -> Bool {
     guard entry.isInserted, !entry.isRestored, let old, old.isAlive, let held = old.held else { return false }
     return switch held {
-    case .constraint, .missingParent, .parentDeleted, .parentElsewhere, .assetIncomplete, .unknownTable, .untracked:
+    case .constraint, .missingParent, .parentDeleted, .parentElsewhere, .assetIncomplete, .unknownTable, .untracked,
+      .slotTaken:
       true
     default: false
     }

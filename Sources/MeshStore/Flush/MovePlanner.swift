@@ -34,6 +34,7 @@ struct MovePlanner {
       transaction.reached(known.life == state.life ? .movedOntoItself : .movedOntoAnother)
       if known.life != state.life {
         edits = overwriting(state, with: edits, at: planner.time(entry.wall, after: old))
+        if !old.isShown { lose(known, to: edits, entry) }
       } else {
         // The record's values here may be those of the row that it gave up, which a program had edited by then. Such
         // edits are later where it was.
@@ -112,6 +113,17 @@ struct MovePlanner {
       return (column: entry.table.columns[index].id, cell: State.Cell(stamp: planner.global(time), value: value))
     }
     return whole + parts.cells.map { ($0.column, State.Cell(stamp: planner.global($0.time), value: $0.value)) }
+  }
+
+  /// Lists the values of a hidden record that another one overwrites. No program here has seen them in a row.
+  private func lose(
+    _ hidden: State, to edits: [(column: Int64, cell: State.Cell)], _ entry: PendingSlice.Entry
+  ) {
+    for edit in edits {
+      guard let loser = hidden.cells[edit.column], loser.value != edit.cell.value else { continue }
+      let loss = State.Loss(column: edit.column, loser: loser, winner: edit.cell.stamp, wasLocal: true)
+      planner.plan.losses.append(.init(ref: entry.ref, loss: loss))
+    }
   }
 
   private func overwriting(

@@ -29,6 +29,8 @@ struct Router {
     var ids: [Int64] = []
     var lookIDs: [Int64] = []
     var isDeleted = false
+    /// Whether a program deleted it after its last other write.
+    var isGone = false
     var isUnreadable = false
     /// True if its reference may have changed.
     var mayMove = false
@@ -95,6 +97,7 @@ struct Router {
     let op = row.op
     if op == PendingSlice.Op.look { entry.lookIDs.append(row.id) } else { entry.ids.append(row.id) }
     entry.wall = max(entry.wall, row.wall)
+    if op == PendingSlice.Op.insert || op == PendingSlice.Op.delete { entry.isGone = op == PendingSlice.Op.delete }
     if try op != PendingSlice.Op.look && !isLocal(row, entry.table) { entry.isLocal = false }
     switch op {
     case PendingSlice.Op.delete: entry.isDeleted = true
@@ -134,7 +137,7 @@ struct Router {
       if let zone = try shown ?? (table.isHere ? nil : keeper(of: ref)) { return try routeDelete(entry, zone) }
       return try routeHeld(entry)
     }
-    guard let shown else {
+    guard let shown = try shown ?? hidden(ref) else {
       let home = try home(ref, table, row, own: nil)
       if let own = zones.privateZone, zones.entries[home].map({ $0.hasEnded && $0.keepsCopy }) ?? false {
         return entry.ids.isEmpty ? .drop : .keep(in: own, refusedBy: home)
@@ -154,6 +157,23 @@ struct Router {
     if entry.isLocal, zones.mayWrite(shown) { return .zone(shown) }
     // The row is reset to the merged values. The write is listed under the zone that did not accept it.
     return .zone(zones.mayWrite(home) ? shown : home)
+  }
+
+  /// Returns the zone of a record without a row, whose place a program's new row takes. The record waits for its parent,
+  /// or the table refused it. In the same zone the new row overwrites it, and in another zone it moves.
+  private func hidden(_ ref: RecordRef) throws -> Int64? {
+    let left = try transaction.pending.routed(ref).filter { $0.op == PendingSlice.Op.depart }.map { abs($0.zone) }
+    return try transaction.recordRows.zones(of: ref, .alive).filter { zone in
+      guard !left.contains(zone), isOwn(zone), zones.mayWrite(zone), let row = try transaction.zoneRows.read(id: zone)
+      else { return false }
+      let reason = try ZoneRecords(transaction, zone: row).load(ref)?.held
+      return reason == .constraint || reason?.concernsParent == true
+    }.min(by: zones.precedes)
+  }
+
+  /// Whether only this account puts records into the zone, or takes them out.
+  private func isOwn(_ zone: Int64) -> Bool {
+    zone == zones.privateZone || zones.entries[zone].map { $0.role == .owned } ?? false
   }
 
   private func routeDelete(_ entry: Entry, _ zone: Int64) throws -> Route {
@@ -176,6 +196,7 @@ struct Router {
   private mutating func routeHeld(_ entry: Entry) throws -> Route {
     // The flush of a row that was never sent, and is gone, removes its message.
     guard let zone = try keeper(of: entry.ref) ?? transaction.held.zoneOfUnsent(entry.ref) else { return .drop }
+    if entry.isGone { return .zone(zone) }
     guard entry.mayMove, let left = try transaction.zoneRows.read(id: zone),
       let record = try ZoneRecords(transaction, zone: left).load(entry.ref), record.held != .outsideShare
     else { return entry.ids.isEmpty ? .drop : .zone(zone) }
@@ -210,7 +231,8 @@ struct Router {
     else { return true }
     let others = ZoneRecords(transaction, zone: other)
     guard let life = try others.load(ref).flatMap({ try others.state(ref, $0).life }) else { return false }
-    return try known.isAlive ? own.state(ref, known).life == life : own.hasWritten(life.author)
+    if known.isAlive { return try own.state(ref, known).life == life }
+    return try life.author.device == transaction.device || own.hasWritten(life.author)
   }
 
   private func row(_ table: TableForm, _ key: Value) throws -> [Value]? {
@@ -274,13 +296,17 @@ struct Router {
     guard let target = route.target else { return }
     var isChanged = false
     for row in try transaction.pending.routed(entry.ref) {
-      // A move to a zone whose departure is still pending: the record is back before it left.
-      let isBack = if case .move = route { row.op == PendingSlice.Op.depart && abs(row.zone) == target } else { false }
+      // The record comes back to a zone that it was about to leave. It leaves the zone all the same if it goes
+      // elsewhere before it has arrived. The flush of its arrival removes the note.
+      let isBack = row.op == PendingSlice.Op.depart && row.zone == target
       let isElsewhere = row.op != PendingSlice.Op.depart && row.zone != target
       guard isBack || isElsewhere else { continue }
-      if isBack || row.op == PendingSlice.Op.arrive {
+      if isBack {
+        try transaction.pending.assign([row.id], -target, key: entry.ref.key)
+      } else if row.op == PendingSlice.Op.arrive {
         try transaction.pending.remove([row.id])
-        if !isBack { try leaveAgain(entry, row.zone) }
+        // The records that belong to it were about to follow it.
+        try transaction.lookAtReferrers(of: entry.ref, entry.table)
       } else {
         try transaction.pending.assign([row.id], target, key: entry.ref.key)
       }
@@ -292,21 +318,6 @@ struct Router {
     // New records that refer to it were routed to the same zone as it was. Records that a zone has follow once it has
     // moved.
     if case .birth = route { try transaction.lookAtReferrers(of: entry.ref, entry.table) }
-  }
-
-  /// Makes a record leave a zone to which it was about to come back, before it had left.
-  private func leaveAgain(_ entry: Entry, _ zone: Int64) throws {
-    guard zones.mayWrite(zone), let shown = try transaction.place(of: entry.ref), shown != zone,
-      let life = try life(entry.ref, in: shown), try life == self.life(entry.ref, in: zone)
-    else { return }
-    try transaction.depart(entry.ref, entry.table, from: zone)
-  }
-
-  /// Returns the stamp of the birth of a live record. It stays the same when the record moves.
-  private func life(_ ref: RecordRef, in zone: Int64) throws -> Stamp? {
-    guard let row = try transaction.zoneRows.read(id: zone) else { return nil }
-    let records = ZoneRecords(transaction, zone: row)
-    return try records.load(ref).flatMap { $0.isAlive ? try records.state(ref, $0).life : nil }
   }
 
   // MARK: Carrying out

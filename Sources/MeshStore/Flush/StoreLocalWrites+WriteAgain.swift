@@ -2,17 +2,10 @@ public import MeshCore
 
 extension StoreLocalWrites {
   public func writeAgain(_ writer: ChangeSetWriter, now: Int64) throws -> ChangeSetHead? {
-    var refused: [RecordRef: String] = [:]
-    while true {
-      do {
-        return try write { transaction in
-          if try transaction.hasPending() { throw PendingWrites() }
-          var rewriter = try Rewriter(transaction, writer, now)
-          return try transaction.applying { try rewriter.run(refused) }
-        }
-      } catch let taken as TakenBack where refused[taken.ref] == nil {
-        refused[taken.ref] = taken.message
-      }
+    try writeRefusing(notingAt: now) { transaction, refused in
+      if try transaction.hasPending() { throw PendingWrites() }
+      var rewriter = try Rewriter(transaction, writer, now)
+      return try transaction.applying { try rewriter.run(refused) }
     }
   }
 }

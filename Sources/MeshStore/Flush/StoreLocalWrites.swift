@@ -45,10 +45,10 @@ extension StoreLocalWrites {
   func flushWithin(
     _ transaction: Transaction, about zone: ZoneID, _ writers: [ZoneID: ChangeSetWriter], now: Int64,
     or matches: PendingMatches?
-  ) throws -> [ZoneID: ChangeSetHead]? {
+  ) throws -> Flushed? {
     let row = try transaction.zoneRows.obtain(zone)
     guard try transaction.routeWithin(row.id, hasWriter: writers[zone] != nil) else { return nil }
-    var heads: [ZoneID: ChangeSetHead] = [:]
+    var flushed = Flushed()
     let hasher = AssetHasher(budget: StoreLimits.hashedUnderLock)
     for writer in writers.values.sorted(by: { $0.zone < $1.zone }) {
       let zone = try transaction.zoneRows.obtain(writer.zone)
@@ -72,9 +72,18 @@ extension StoreLocalWrites {
       }
       guard let draft else { continue }
       guard draft.plan.cascades.isEmpty, draft.plan.longValues.isEmpty else { return nil }
-      heads[writer.zone] = try Flusher(store: self, writer: writer, now: now).commit(draft, transaction).head
+      flushed.heads[writer.zone] = try Flusher(store: self, writer: writer, now: now).commit(draft, transaction).head
+      flushed.isEmpty = false
     }
-    return heads
+    return flushed
+  }
+
+  /// The result of `flushWithin`.
+  struct Flushed {
+    /// The change sets that were made. Writes that come to nothing make none.
+    var heads: [ZoneID: ChangeSetHead] = [:]
+    /// Whether there was nothing to flush.
+    var isEmpty = true
   }
 }
 
@@ -138,6 +147,9 @@ private struct Flusher {
       }
     } catch let taken as TakenBack {
       refused[taken.ref] = taken.message
+      return nil
+    } catch let unnoticed as Unnoticed {
+      if try !store.note(unnoticed, now: now) { store.access.believe(unnoticed.ref) }
       return nil
     }
   }
@@ -269,6 +281,7 @@ private struct Flusher {
     } else if !plan.changes.isEmpty || !plan.placed.isEmpty || !plan.arrivals.isEmpty {
       part.zone.ahead = max(part.zone.ahead, plan.lastID)
     }
+    try endDepartures(plan, part.zone, transaction)
     try consume(plan, &part.zone, transaction)
     for id in plan.continued { try transaction.conflicts.remove(id) }
     let lost = plan.arrivals.isEmpty ? [] : try transaction.recordsWithLostParts()
@@ -283,7 +296,9 @@ private struct Flusher {
     var progress = FlushProgress(
       zone: writer.zone,
       head: draft.changeSet.map { ChangeSetHead(number: $0.header.number, id: $0.id, time: $0.header.time) },
-      records: plan.changes.count + plan.placed.count + plan.arrivals.count, hasMore: !isAll || !plan.arrivals.isEmpty,
+      // Moved records leave their old zone later, and records may have to follow a parent.
+      records: plan.changes.count + plan.placed.count + plan.arrivals.count,
+      hasMore: try !isAll || transaction.hasPending(),
       isSendable: draft.endsBatch, unitEnded: part.zone.flushPart == 0)
     progress.leavesToShow = leavesToShow
     return progress
@@ -300,10 +315,13 @@ private struct Flusher {
       return old.isShown && old.hides(column) && change.record.extra[column] == nil
         && change.table.indexes[column] != nil
     }
+    let row = try change.isBlind && change.kind != .delete ? records.row(change.table, change.ref.key) : nil
     for (column, value) in lost.sorted(by: { $0.key < $1.key }) {
       let stamp = old.stamps.stamp(of: column)
-      // This device has seen the values that it wrote itself.
-      if stamp.author == author { continue }
+      // Programs here have seen the values that this device wrote itself, unless the whole record was hidden since.
+      if change.isBlind ? change.table.indexes[column].map({ row?[$0] == value }) ?? false : stamp.author == author {
+        continue
+      }
       let loser = ZoneRecords.State.Cell(stamp: try records.global(stamp), value: value)
       let stamps = change.record.stamps
       let winner = try records.global(change.kind == .delete ? stamps.base : stamps.stamp(of: column))
@@ -345,6 +363,20 @@ private struct Flusher {
 }
 
 extension Flusher {
+  /// Removes the notes that records leave the zone, if they came back to it, or were written there again.
+  private func endDepartures(_ plan: FlushPlan, _ zone: ZoneRow, _ transaction: Transaction) throws {
+    guard try transaction.catalog.zones().isRouted else { return }
+    let written = plan.changes.filter { change in
+      change.kind != .departure && change.kind != .delete && change.old?.isAlive == true && change.old?.held != nil
+    }
+    for ref in written.map(\.ref) + plan.arrivals.map(\.ref) {
+      let notes = try transaction.pending.routed(ref).filter {
+        $0.op == PendingSlice.Op.depart && abs($0.zone) == zone.id
+      }
+      try transaction.pending.remove(notes.map(\.id))
+    }
+  }
+
   private func consume(_ plan: FlushPlan, _ zone: inout ZoneRow, _ transaction: Transaction) throws {
     let (pending, filter) = (transaction.pending, try transaction.pendingFilter(zone.id))
     switch plan.source {

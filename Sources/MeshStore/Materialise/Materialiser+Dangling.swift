@@ -7,13 +7,24 @@ import MeshCore
 extension Materialiser {
   /// Returns whether the row stays although the parent is missing.
   func mayDangle(_ ref: RecordRef, _ parent: RecordRef) throws -> Bool {
-    guard try reason(parent) != .parentElsewhere else { return false }
+    if try reason(parent) == .parentElsewhere { return try isToFollow(ref, parent) }
     if let flushing, flushing.rekeyed.contains(parent) || written.contains(ref) {
       if flushing.rekeyed.contains(parent) { transaction.reached(.keyRenamed) }
       return true
     }
     if dangling[ref]?.contains(parent) == true { return true }
     return try hasDangling.get() && transaction.held.danglingParents(of: ref, in: records.zone.id).contains(parent)
+  }
+
+  /// Returns whether a noted row stays until it moves to the zone in which its parent has appeared. The program must find
+  /// it meanwhile. A row doesn't follow another record that happens to have the key of an earlier parent.
+  private func isToFollow(_ ref: RecordRef, _ parent: RecordRef) throws -> Bool {
+    guard try transaction.catalog.zones().privateZone == records.zone.id, try records.load(parent) == nil,
+      try dangling[ref]?.contains(parent) == true
+        || transaction.held.danglingParents(of: ref, in: records.zone.id).contains(parent)
+    else { return false }
+    try transaction.look(at: ref)
+    return true
   }
 
   func keepDangling(_ ref: RecordRef, _ parent: RecordRef) throws {

@@ -15,8 +15,6 @@ final class Materialiser {
   let progress: Progress
   /// The records that an app's trigger refused by rolling back the transaction, with the trigger's message.
   let refused: [RecordRef: String]
-  /// The records listed in `StoreAccess.believed`.
-  var believed: Set<RecordRef> = []
   /// The shown records whose references have to be checked.
   private var unchecked: [RecordRef] = []
   /// How often each record has been tried in this run.
@@ -277,9 +275,11 @@ final class Materialiser {
     {
       return
     }
+    let state = try records.state(ref, record)
+    if !overwriting { try requireNoticed(ref, record, state) }
     tries[ref, default: 0] += 1
     if record.isShown, record.extra.isEmpty { try stopWaiting(ref) }
-    try place(ref, try records.state(ref, record), replacing: record, changed: [])
+    try place(ref, state, replacing: record, changed: [])
   }
 
   /// Handles a row that has appeared in its table. The records that wait for it become candidates, also those that were
@@ -365,6 +365,9 @@ final class Materialiser {
       }
     }
     if missing.isEmpty && restored.isEmpty { return }
+    // The reference in the row may not have been sent yet. The flush of the record decides, and until then a program that
+    // has just written the row must find it.
+    if isPartial, try isPending(ref) { return }
     for entry in missing { try wait(ref, for: entry.parent) }
     for entry in missing {
       guard let lost = try entry.reference.isReset ? lostDefault(entry.reference, ref, home) : entry.parent else {
@@ -372,9 +375,13 @@ final class Materialiser {
       }
       return try withdraw(ref, table, record, reason(lost))
     }
-    // The reference in the row may not have been sent yet.
-    if isPartial, try isPending(ref) { return }
+    try requireNoticed(ref, record, records.state(ref, record))
     try reset(ref, table, record, row, missing.map { ($0.reference, $0.value) }, restored)
+  }
+
+  /// Returns whether notes in the log explain a difference between a record and its row.
+  func isExplained(_ ref: RecordRef) throws -> Bool {
+    try flushed.contains(ref) || isPartial && pending.get().contains(ref)
   }
 
   private func isPending(_ ref: RecordRef) throws -> Bool {

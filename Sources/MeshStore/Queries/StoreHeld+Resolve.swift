@@ -75,16 +75,13 @@ extension StoreHeld {
   /// - Throws: `ResolveError`. Nothing is changed then.
   public func resolve(_ resolution: Resolution, now: Int64) throws -> ResolvedRecord {
     do {
-      return try writeRefusing { transaction, refused in
+      return try writeRefusing(notingAt: now) { transaction, refused in
         guard try transaction.isInStep() else { throw ResolveError.written }
         var resolver = try Resolver(transaction, resolution)
         return try transaction.applying { try resolver.run(refused, now: now) }
       }
     } catch let error as StillRefused {
       throw ResolveError.refused(error.message)
-    } catch let unnoticed as Unnoticed {
-      try note(unnoticed, now: now)
-      throw ResolveError.written
     }
   }
 }

@@ -38,6 +38,9 @@ public enum HeldReason: Int64, Sendable, Hashable, CaseIterable {
   /// Whether a local row is not sent. It may have no record.
   public var isUnsent: Bool { self == .valueTooLong || self == .keyUnreadable }
 
+  /// Whether the record waits for a record that it refers to.
+  var concernsParent: Bool { self == .missingParent || self == .parentDeleted || self == .parentElsewhere }
+
   /// The word in displays and in `--json`.
   public var name: String {
     switch self {

@@ -20,13 +20,14 @@ extension ZoneRecords {
     let assets = record.held == nil ? shownAssets(record) : [:]
     let hashes = try matches(ref, record, table, row: row)
     let values = try hashes ? nil : merged?.values(ref, record, self)
-    return table.columns.indices.filter { index in
+    return try table.columns.indices.filter { index in
       let column = table.columns[index].id
       if let value = record.extra[column] {
         // The row still shows the earlier value.
         if record.hides(column), record.held == nil { return row[index] != record.shown[column] ?? .null }
-        return record.held != nil
-          ? row[index] != value : row[index] != .null && row[index] != table.defaultValue(index) && row[index] != value
+        if row[index] == value { return false }
+        if record.held == nil, row[index] == .null || row[index] == table.defaultValue(index) { return false }
+        return try row[index] != converted(value, table.columns[index].schema.affinity)
       }
       if let asset = assets[column] { return row[index] != asset }
       if stamped.contains(column) { return !hashes && values?[column] != row[index] }
@@ -35,6 +36,19 @@ extension ZoneRecords {
       let schema = table.columns[index].schema
       return schema.defaultSQL == nil ? row[index] != .null : row[index] != schema.defaultValue
     }
+  }
+
+  /// Returns what a column of a table makes of a value that it doesn't keep as it is.
+  private func converted(_ value: Value, _ affinity: Affinity) throws -> Value {
+    if affinity.keeps(value) { return value }
+    let type: String
+    // A cast to NUMERIC leaves 2.0 as it is, which a column keeps as 2.
+    switch (affinity, value) {
+    case (.integer, .real), (.numeric, .real): type = "INTEGER"
+    case (.integer, _), (.numeric, _): type = "NUMERIC"
+    case (.text, _), (.real, _), (.blob, _): type = affinity.typeName
+    }
+    return try transaction.sql.first("SELECT CAST(? AS \(type))", [value]) { $0.value(0) } ?? value
   }
 
   /// Returns whether the row shows the merged values of all columns that have a stamp. True for a held record, which has

@@ -191,7 +191,7 @@ final class StoreAccess {
   private func transaction(_ db: Database) -> Transaction {
     Transaction(
       db: db, sql: sql, catalog: catalog, cryptography: cryptography, run: run, staged: staged, server: server,
-      pieces: pieces, device: device)
+      pieces: pieces, device: device, believed: believed)
   }
 
   /// Runs `body`, and throws the errors of SQLite as those of the store.

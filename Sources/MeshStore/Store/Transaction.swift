@@ -12,6 +12,8 @@ struct Transaction: TableAccess {
   let server: BlobServer
   let pieces: PieceIndex
   let device: DeviceID?
+  /// The records listed in `StoreAccess.believed`.
+  let believed: Set<RecordRef>
 
   func reached(_ branch: RareBranch) { sql.probe?(branch) }
 

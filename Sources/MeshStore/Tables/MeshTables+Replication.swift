@@ -81,7 +81,7 @@ extension MeshTables {
     }
     if format < 19 { try add("unsure INTEGER NOT NULL DEFAULT 0", to: "mesh_recall", db) }
     // This makes the node check the triggers.
-    if format < 20 { try db.execute(sql: "UPDATE mesh_state SET schema_version = 0") }
+    if format < 22 { try db.execute(sql: "UPDATE mesh_state SET schema_version = 0") }
     // Notes that have a zone are found by canonical keys. These are routed again.
     if format < 21 {
       try db.execute(sql: "UPDATE mesh_pending SET zone = NULL WHERE zone NOTNULL AND op IN (1, 2, 3, 4, 9)")

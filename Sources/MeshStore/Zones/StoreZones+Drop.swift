@@ -16,7 +16,7 @@ extension StoreZones {
   }
 
   public func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool {
-    try writeRefusing { transaction, refused in
+    try writeRefusing(notingAt: now) { transaction, refused in
       guard var row = try transaction.zoneRows.read(zone) else { return false }
       let keepingCopy = try keepingCopy || transaction.zoneRows.keepsCopy(zone)
       let removal = ZoneRemoval(transaction: transaction)
@@ -48,6 +48,7 @@ private struct ZoneRemoval: Step {
     let own = try catalog.zones().privateZone
     for ref in refs {
       guard let old = try records.load(ref) else { continue }
+      let isUnnoticed = try old.isShown && materialiser.isUnnoticed(ref, old, records.state(ref, old))
       try materialiser.stopWaiting(ref)
       try records.remove(ref, old)
       guard old.isShown, let table = catalog.table(ref.table) else { continue }
@@ -55,7 +56,7 @@ private struct ZoneRemoval: Step {
         reached(.copyKept)
         try pending.note(ref, PendingSlice.Op.insert, wall: now, zone: own)
       } else {
-        try receiptForLocal(ref, table, old, materialiser, now: now)
+        try receiptForUnsent(ref, table, old, materialiser, isUnnoticed: isUnnoticed, now: now)
         try materialiser.vacate(ref, table)
         try materialiser.leave(ref, table)
       }
@@ -67,15 +68,19 @@ private struct ZoneRemoval: Step {
   }
 
   /// Keeps the values of a row that nobody else has. A receipt outlives its zone.
-  private func receiptForLocal(
-    _ ref: RecordRef, _ table: TableForm, _ old: StoredRecord, _ materialiser: Materialiser, now: Int64
+  ///
+  /// - Parameter isUnnoticed: Whether a program wrote the row unnoticed. Nobody can tell which of its values are new.
+  private func receiptForUnsent(
+    _ ref: RecordRef, _ table: TableForm, _ old: StoredRecord, _ materialiser: Materialiser, isUnnoticed: Bool,
+    now: Int64
   ) throws {
     let local = try materialiser.local(ref, table, old)
-    guard !local.isEmpty else { return }
+    guard isUnnoticed || !local.isEmpty else { return }
     var room = StoreLimits.assetInMemory
-    let row = try transaction.row(ref, &room) ?? [:]
+    let row = try transaction.row(ref, &room)
     try transaction.noteReceipt(
-      ref, row.filter { local[$0.key] != nil }, zone: materialiser.records.zone.id, .cut, now: now)
+      ref, isUnnoticed ? row : (row ?? [:]).filter { local[$0.key] != nil }, zone: materialiser.records.zone.id, .cut,
+      now: now)
   }
 
   /// Keeps the values that were local until a merge overwrote them. They were never sent, so nobody else lists them.

@@ -185,6 +185,31 @@ import Testing
     #expect(try triggers(bench).isEmpty)
   }
 
+  @Test("the update triggers of earlier formats are replaced, and no write is looked for", arguments: [0, 1])
+  func earlierUpdateTriggers(index: Int) throws {
+    let bench = try CaptureBench("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a TEXT, b)", track: ["t"])
+    let (wanted, earlier) = try bench.file.read { db in
+      let table = try #require(try TrackedTable.read(db, name: "t"))
+      let schema = try #require(table.schema)
+      let triggers = try #require(CaptureTriggers(schema, table: table.id, layout: table.layout ?? 0))
+      return (try #require(triggers.sql(.update)), triggers.earlier(.update)[index])
+    }
+    #expect(wanted != earlier)
+    try bench.execute("DROP TRIGGER mesh_capture_1_update; \(earlier); UPDATE mesh_state SET schema_version = 0")
+    #expect(try update(bench).isEmpty)
+    #expect(try triggers(bench).contains(wanted))
+  }
+
+  @Test func `a column without an affinity is noted if only the type of its value changes`() throws {
+    let bench = try CaptureBench("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, n INTEGER, r REAL, b)", track: ["t"])
+    try bench.execute("INSERT INTO t VALUES ('k', 1, 1, 1)")
+    _ = try bench.noted()
+    try bench.execute("UPDATE t SET n = 1.0, r = 1")
+    #expect(try bench.noted() == [])
+    try bench.execute("UPDATE t SET b = 1.0")
+    #expect(try bench.noted().count == 1)
+  }
+
   @Test func `tables of a later format are refused and left as they are`() throws {
     let bench = try CaptureBench(Self.table)
     try bench.execute("UPDATE mesh_state SET format = \(MeshTables.format + 1)")

@@ -48,6 +48,19 @@ import Testing
     #expect(try a.rows("SELECT a FROM item") == ["\"theirs\""])
   }
 
+  @Test("what this device wrote itself is listed too, if it was hidden when a program overwrote it")
+  func ownValuesThatWereHidden() throws {
+    let (a, b) = try peers()
+    try a.run("INSERT INTO list VALUES ('l'); INSERT INTO item VALUES ('i', 'l', 'old', 'same')")
+    try synchronize([a, b])
+    try b.run("PRAGMA foreign_keys = OFF; DELETE FROM list")
+    try synchronize([a, b])
+    #expect(try a.rows("SELECT id FROM item").isEmpty)
+    try a.run("INSERT INTO item VALUES ('i', NULL, 'new', 'same')")
+    try synchronize([a, b])
+    #expect(try lost(a) == ["a old", "list l"])
+  }
+
   @Test("a row that was shown, deleted and inserted again lists nothing")
   func insertOverShown() throws {
     let (a, b) = try peers()

@@ -1,3 +1,4 @@
+import GRDB
 import MeshCore
 import Testing
 
@@ -184,5 +185,75 @@ import Testing
     #expect(try !SharedList.texts(bob).contains(Self.secret))
     #expect(try alice.held().count == 1 && alice.records(Self.home).contains("steps s9"), "it is kept")
     #expect(try alice.contents() == laptop.contents())
+  }
+
+  @Test("a child that is inserted before its parent stays in its writer's table while it moves to the parent's share")
+  func childBeforeItsParent() throws {
+    let (alice, bob) = (try SharedList.alice(foreignKeys: false), try SharedList.bob())
+    try converge([alice, bob])
+    try alice.run("INSERT INTO steps VALUES ('s9', 'r9', 'first')")
+    try alice.settle()
+    try alice.run("INSERT INTO reminders VALUES ('r9', 'L', 'later', 0)")
+    var isMore = true
+    while isMore {
+      isMore = try alice.step()
+      #expect(try alice.rows("SELECT title FROM steps WHERE id = 's9'") == ["first"])
+    }
+    #expect(try alice.store.localWrites.pendingCount() == 0, "the last step said that nothing is left")
+    try converge([alice, bob])
+    #expect(try bob.rows("SELECT title FROM steps WHERE id = 's9'") == ["first"])
+    #expect(try alice.held().isEmpty)
+    #expect(try alice.store.zones.digest(Self.share) == bob.store.zones.digest(Self.share))
+  }
+
+  @Test("a private child does not follow a record of the share that has the key of its deleted parent")
+  func anothersRecordWithTheKeyOfAParent() throws {
+    let (alice, bob) = (try SharedList.alice(foreignKeys: false), try SharedList.bob())
+    try converge([alice, bob])
+    try alice.run("DELETE FROM reminders WHERE id = 'r2'; INSERT INTO steps VALUES ('s9', 'r2', '\(Self.secret)')")
+    try alice.settle()
+    try bob.run("INSERT INTO reminders VALUES ('r2', 'L', 'planted', 0)")
+    try converge([alice, bob])
+    #expect(try !SharedList.texts(bob).contains(Self.secret))
+    #expect(try alice.records(Self.home).contains("steps s9"), "it is kept")
+  }
+
+  @Test("a row that is written and moved out and back in haste stays in its table, whatever is flushed in between")
+  func outAndBackBetweenSteps() throws {
+    for steps in 0..<8 {
+      let (alice, bob) = try members()
+      try alice.run("UPDATE reminders SET list = 'M' WHERE id = 'r1'")
+      for _ in 0..<steps { _ = try alice.step() }
+      try alice.run("UPDATE reminders SET list = 'L' WHERE id = 'r1'")
+      _ = try alice.step()
+      try alice.other.write { db in
+        try db.execute(sql: "UPDATE reminders SET title = 'last' WHERE id = 'r1'")
+        #expect(db.changesCount == 1)
+        try db.execute(sql: "UPDATE steps SET title = 'last' WHERE id = 's1'")
+        #expect(db.changesCount == 1)
+      }
+      try converge([alice, bob])
+      for member in [alice, bob] {
+        #expect(try member.rows("SELECT list, title FROM reminders WHERE id = 'r1'") == ["L|last"])
+        #expect(try member.rows("SELECT title FROM steps WHERE id = 's1'") == ["last"])
+      }
+      #expect(try alice.held().isEmpty && alice.store.localWrites.pendingCount() == 0)
+    }
+  }
+
+  @Test("a hidden record that the row of another share overwrites is listed")
+  func hiddenRecordIsOverwritten() throws {
+    let (alice, bob) = try members()
+    // Alice's row is private and shown. Bob's has the same key and is held on Alice's machine.
+    try alice.run("INSERT INTO reminders VALUES ('r7', 'M', 'private', 0)")
+    try bob.run("INSERT INTO reminders VALUES ('r7', 'L', 'bobs', 1)")
+    try converge([alice, bob])
+    let isBobsHidden = try alice.rows("SELECT title FROM reminders WHERE id = 'r7'") == ["private"]
+    #expect(isBobsHidden)
+    try alice.run("UPDATE reminders SET list = 'L' WHERE id = 'r7'")
+    try converge([alice, bob])
+    #expect(try bob.rows("SELECT title FROM reminders WHERE id = 'r7'") == ["private"])
+    let lost = try alice.store.conflicts.list(limit: 9).filter { $0.key == .text("r7") }.map(\.loserValue)
+    #expect(lost.contains(.text("bobs")) && lost.contains(.integer(1)))
   }
 }

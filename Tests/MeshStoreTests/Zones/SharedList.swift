@@ -10,8 +10,8 @@ enum SharedList {
   static let shared = ZoneStanding(zone: share, role: .owned, root: root)
 
   /// L has a reminder with a step, and so has M, which is private.
-  static func alice() throws -> Member {
-    let alice = try Member(1, [mine])
+  static func alice(foreignKeys: Bool = true) throws -> Member {
+    let alice = try Member(1, [mine], foreignKeys: foreignKeys)
     try alice.run(
       """
       INSERT INTO lists VALUES ('L', 'shared'), ('M', 'mine');

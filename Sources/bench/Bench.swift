@@ -6,8 +6,9 @@ struct Bench: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Measures a node beside plain SQLite and a bare socket.",
     discussion: """
-      Prints a line a figure: what, ours, theirs, the ratio, the aim, and whether it is met. Everything it starts runs in \
-      a temporary directory, talks on loopback, and is stopped again.
+      Prints a line a figure: what, ours, theirs, the ratio, the floor, the aim, and whether it is met. The floor is the \
+      ratio at which SQLite alone does the work that mesh cannot avoid. Everything it starts runs in a temporary \
+      directory, talks on loopback, and is stopped again.
       """,
     subcommands: [Measure.self, Assets.self, Writer.self, Contender.self, Echo.self], defaultSubcommand: Measure.self)
 }

@@ -36,10 +36,9 @@ struct CatchUp {
       try poll { try count.integer() == Int64(changeSets) }
       merged.append(Machine.seconds() - start)
       work.append(try processorTime(pair.b) - before)
-      let own = getpid()
-      let ownBefore = try Machine.processorTime(own)
-      plain.append(try plainly(items, to: status, sizes))
-      plainWork.append(try Machine.processorTime(own) - ownBefore)
+      let alone = try plainly(items, to: status, sizes)
+      plain.append(alone.time)
+      plainWork.append(alone.work)
     }
     return [
       Figure(
@@ -69,15 +68,15 @@ struct CatchUp {
     return found
   }
 
-  /// Returns the seconds that plain SQLite takes for the same bytes and edits.
-  private func plainly(_ items: Items, to status: String, _ sizes: [Int64]) throws -> Double {
+  /// Returns what plain SQLite takes for the same bytes and edits.
+  private func plainly(_ items: Items, to status: String, _ sizes: [Int64]) throws -> (time: Double, work: Double) {
     let database = try workshop.plainDatabase()
     try items.insertAll(database)
     try database.run("CREATE TABLE log (number INTEGER PRIMARY KEY, bytes BLOB)")
     let insert = try Prepared(database, "INSERT INTO log VALUES (?, ?)")
     let update = try Prepared(database, Items.updating)
     let bytes = [UInt8](repeating: 1, count: Int(sizes.max() ?? 0))
-    return try Machine.time {
+    return try Machine.cost {
       try database.run("BEGIN IMMEDIATE")
       for (index, size) in sizes.enumerated() {
         sqlite3_bind_int64(insert.handle, 1, Int64(index))

@@ -7,6 +7,8 @@ struct Figure: Encodable {
   let ours: Double
   /// The figure that it is compared with, in the same unit, or nil if only the aim counts.
   var theirs: Double?
+  /// The figure of SQLite alone, for the work that the node cannot avoid, in the same unit (see `Floors`).
+  var floor: Double?
   let unit: String
   let aim: Aim
 
@@ -18,7 +20,10 @@ struct Figure: Encodable {
     case none
   }
 
-  var ratio: Double? { theirs.flatMap { $0 == 0 ? nil : ours / $0 } }
+  var ratio: Double? { ratio(of: ours) }
+  var floorRatio: Double? { floor.flatMap(ratio(of:)) }
+
+  private func ratio(of value: Double) -> Double? { theirs.flatMap { $0 == 0 ? nil : value / $0 } }
 
   var verdict: String {
     if case .none = aim { return "" }
@@ -33,15 +38,17 @@ struct Figure: Encodable {
     }
   }
 
-  private enum CodingKeys: String, CodingKey { case what, ours, theirs, unit, ratio, aim, aimOf, ok }
+  private enum CodingKeys: String, CodingKey { case what, ours, theirs, floor, unit, ratio, floorRatio, aim, aimOf, ok }
 
   func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(what, forKey: .what)
     try container.encode(ours, forKey: .ours)
     try container.encode(theirs, forKey: .theirs)
+    try container.encode(floor, forKey: .floor)
     try container.encode(unit, forKey: .unit)
     try container.encode(ratio, forKey: .ratio)
+    try container.encode(floorRatio, forKey: .floorRatio)
     switch aim {
     case .ratio(let most):
       try container.encode(most, forKey: .aim)
@@ -62,7 +69,7 @@ struct FigurePrinter {
 
   init(json: Bool) {
     self.json = json
-    if !json { line("what", "ours", "theirs", "ratio", "aim", "") }
+    if !json { line("what", "ours", "theirs", "ratio", "floor", "aim", "") }
   }
 
   mutating func add(_ new: [Figure]) {
@@ -78,7 +85,7 @@ struct FigurePrinter {
       line(
         figure.what, "\(Self.number(figure.ours)) \(figure.unit)",
         figure.theirs.map { "\(Self.number($0)) \(figure.unit)" } ?? "-",
-        figure.ratio.map { "\(Self.number($0)) x" } ?? "-", aim, figure.verdict)
+        ratio(figure.ratio), ratio(figure.floorRatio), aim, figure.verdict)
     }
   }
 
@@ -89,8 +96,10 @@ struct FigurePrinter {
     if let data = try? encoder.encode(figures) { print(String(decoding: data, as: UTF8.self)) }
   }
 
+  private func ratio(_ value: Double?) -> String { value.map { "\(Self.number($0)) x" } ?? "-" }
+
   private func line(_ what: String, _ columns: String...) {
-    let widths = [14, 14, 10, 14, 5]
+    let widths = [14, 14, 10, 10, 14, 5]
     let padded = zip(columns, widths).map { text, width in
       String(repeating: " ", count: max(0, width - text.count)) + text
     }

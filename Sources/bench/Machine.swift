@@ -17,6 +17,13 @@ enum Machine {
     return seconds() - start
   }
 
+  /// Returns the seconds that work in this process takes, and those of processor time.
+  static func cost(_ body: () throws -> Void) throws -> (time: Double, work: Double) {
+    let before = try processorTime(getpid())
+    let time = try time(body)
+    return (time, try processorTime(getpid()) - before)
+  }
+
   /// Writes a line immediately, because its reader waits for it.
   static func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
 

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Measures new rows from the commit on one node until they are in the other's table, compared with a plain insert of
-/// the same rows.
+/// the same rows. The floor is the work of both daemons that is SQLite's (see `Floors`).
 struct Replication {
   let workshop: Workshop
   let rows: Int
@@ -13,12 +13,16 @@ struct Replication {
     var replicated: [Double] = []
     var plainWork: [Double] = []
     var work: [Double] = []
+    var copied: [Double] = []
+    var copiedWork: [Double] = []
     for _ in 0..<rounds {
       let database = try workshop.plainDatabase()
-      let own = getpid()
-      let plainBefore = try Machine.processorTime(own)
-      plain.append(try Machine.time { try items.insertAll(database) })
-      plainWork.append(try Machine.processorTime(own) - plainBefore)
+      let insert = try Machine.cost { try items.insertAll(database) }
+      plain.append(insert.time)
+      plainWork.append(insert.work)
+      let copy = try Floors(workshop: workshop).copying(items)
+      copied.append(copy.time)
+      copiedWork.append(copy.work)
       let pair = try workshop.pair()
       let arrival = try Arrival(pair.b, rows: rows)
       let before = try processorTime(pair)
@@ -30,10 +34,10 @@ struct Replication {
     return [
       Figure(
         what: "replicate \(rows) rows, commit on A to commit on B / plain insert", ours: replicated.median * 1e3,
-        theirs: plain.median * 1e3, unit: "ms", aim: .ratio(4)),
+        theirs: plain.median * 1e3, floor: copied.median * 1e3, unit: "ms", aim: .ratio(3)),
       Figure(
         what: "  of it processor time of both daemons / of the plain insert", ours: work.median * 1e3,
-        theirs: plainWork.median * 1e3, unit: "ms", aim: .none),
+        theirs: plainWork.median * 1e3, floor: copiedWork.median * 1e3, unit: "ms", aim: .ratio(4)),
     ]
   }
 

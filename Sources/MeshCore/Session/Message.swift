@@ -120,6 +120,8 @@ public enum Message: Hashable, Sendable {
     case elsewhere = 11
   }
 
+  private typealias Field = MessageField
+
   private enum Tag: UInt8 {
     case hello = 1
     case goodbye, account, claim, admitted, zones, controlHeads, controlRecords, keyRequest, keys
@@ -130,160 +132,52 @@ public enum Message: Hashable, Sendable {
   }
 
   public var encoded: [UInt8] {
-    var writer = ByteWriter(capacity: 256)
-    func tag(_ tag: Tag) { writer.byte(tag.rawValue) }
     switch self {
-    case .hello(let hello):
-      tag(.hello)
-      hello.write(to: &writer)
-    case .goodbye(let code, let text):
-      tag(.goodbye)
-      writer.byte(code.rawValue)
-      writer.text(text)
-    case .account(let bytes):
-      tag(.account)
-      writer.sized(bytes)
-    case .claim(let claim):
-      tag(.claim)
-      claim.write(to: &writer)
-    case .admitted(let certificate):
-      tag(.admitted)
-      certificate.write(to: &writer)
-    case .zones(let tags):
-      tag(.zones)
-      writer.list(tags) { $0.raw($1) }
-    case .controlHeads(let zone, let heads):
-      tag(.controlHeads)
-      zone.write(to: &writer)
-      // A member that forks the log on purpose must not keep others from naming their tips.
-      writer.list(Array(heads.prefix(Limits.toldHeads))) { $1.write(to: &$0) }
-    case .controlRecords(let zone, let records):
-      tag(.controlRecords)
-      zone.write(to: &writer)
-      writer.list(records) { $0.sized($1) }
-    case .keyRequest(let zone, let epochs):
-      tag(.keyRequest)
-      zone.write(to: &writer)
-      writer.list(epochs) { $1.write(to: &$0) }
-    case .keys(let zone, let keys):
-      tag(.keys)
-      zone.write(to: &writer)
-      writer.list(keys.sorted { $0.key < $1.key }) {
-        $1.key.write(to: &$0)
-        $0.sized($1.value)
-      }
-    case .want(let zone, let vector):
-      tag(.want)
-      zone.write(to: &writer)
-      vector.write(to: &writer)
-    case .changeSets(let zone, let changeSets):
-      tag(.changeSets)
-      zone.write(to: &writer)
-      writer.list(changeSets) { $0.sized($1) }
-    case .upToDate(let zone, let vector):
-      tag(.upToDate)
-      zone.write(to: &writer)
-      vector.write(to: &writer)
-    case .have(let zone, let vector):
-      tag(.have)
-      zone.write(to: &writer)
-      vector.write(to: &writer)
-    case .announceOnly(let zone):
-      tag(.announceOnly)
-      zone.write(to: &writer)
-    case .credit(let bytes):
-      tag(.credit)
-      writer.varint(bytes)
-    case .acknowledgement(let acknowledgement):
-      tag(.acknowledgement)
-      acknowledgement.write(to: &writer)
+    case .hello(let hello): Self.bytes(.hello, hello)
+    case .goodbye(let code, let text): Self.bytes(.goodbye, Field.goodbye(code), Field.goodbyeText(text))
+    case .account(let bytes): Self.bytes(.account, Field.accountState(bytes))
+    case .claim(let claim): Self.bytes(.claim, claim)
+    case .admitted(let certificate): Self.bytes(.admitted, certificate)
+    case .zones(let tags): Self.bytes(.zones, Field.zoneTags(tags))
+    case .controlHeads(let zone, let heads): Self.bytes(.controlHeads, zone, Field.controlHeads(heads))
+    case .controlRecords(let zone, let records): Self.bytes(.controlRecords, zone, Field.controlRecords(records))
+    case .keyRequest(let zone, let epochs): Self.bytes(.keyRequest, zone, Field.epochs(epochs))
+    case .keys(let zone, let keys): Self.bytes(.keys, zone, Field.keys(keys))
+    case .want(let zone, let vector): Self.bytes(.want, zone, vector)
+    case .changeSets(let zone, let changeSets): Self.bytes(.changeSets, zone, Field.changeSets(changeSets))
+    case .upToDate(let zone, let vector): Self.bytes(.upToDate, zone, vector)
+    case .have(let zone, let vector): Self.bytes(.have, zone, vector)
+    case .announceOnly(let zone): Self.bytes(.announceOnly, zone)
+    case .credit(let bytes): Self.bytes(.credit, Field.number(bytes))
+    case .acknowledgement(let acknowledgement): Self.bytes(.acknowledgement, acknowledgement)
     case .digest(let zone, let vector, let digest, let unsent):
-      tag(.digest)
-      zone.write(to: &writer)
-      vector.write(to: &writer)
-      writer.varint(digest.records)
-      writer.sized(digest.hash)
-      writer.byte(unsent.rawValue)
-    case .digestRequest(let zone):
-      tag(.digestRequest)
-      zone.write(to: &writer)
-    case .schema(let tables):
-      tag(.schema)
-      writer.list(tables) { $1.write(to: &$0) }
-    case .schemaRules(let tables):
-      tag(.schemaRules)
-      writer.list(tables) {
-        $0.text($1.table)
-        $1.rules.write(to: &$0)
-      }
-    case .columnPolicies(let tables):
-      tag(.columnPolicies)
-      writer.list(tables) { $1.write(to: &$0) }
-    case .ownerPolicies(let owner, let tables):
-      tag(.ownerPolicies)
-      owner.write(to: &writer)
-      writer.list(tables) { $1.write(to: &$0) }
-    case .ping(let number):
-      tag(.ping)
-      writer.uint64(number)
-    case .pong(let number):
-      tag(.pong)
-      writer.uint64(number)
-    case .heads(let zone, let heads):
-      tag(.heads)
-      zone.write(to: &writer)
-      writer.list(heads.sorted { $0.key < $1.key }) {
-        $1.key.write(to: &$0)
-        $0.varint($1.value.number)
-        $0.raw($1.value.prefix)
-      }
-    case .lineRequest(let zone, let author, let number):
-      tag(.lineRequest)
-      zone.write(to: &writer)
-      author.write(to: &writer)
-      writer.varint(number)
-    case .line(let zone, let headers):
-      tag(.line)
-      zone.write(to: &writer)
-      writer.list(headers) { $0.sized($1) }
-    case .clock(let milliseconds):
-      tag(.clock)
-      writer.signedVarint(milliseconds)
-    case .accountHeads(let heads):
-      tag(.accountHeads)
-      writer.list(heads.sorted { $0.key < $1.key }) {
-        $1.key.write(to: &$0)
-        $0.raw($1.value)
-      }
-    case .shareClaim(let zone, let claim):
-      tag(.shareClaim)
-      zone.write(to: &writer)
-      claim.write(to: &writer)
-    case .assetWant(let zone, let asset, let chunks):
-      tag(.assetWant)
-      zone.write(to: &writer)
-      asset.write(to: &writer)
-      writer.varint(chunks.lowerBound)
-      writer.varint(chunks.count)
+      Self.bytes(.digest, zone, vector, digest, Field.unsent(unsent))
+    case .digestRequest(let zone): Self.bytes(.digestRequest, zone)
+    case .schema(let tables): Self.bytes(.schema, Field.schema(tables))
+    case .schemaRules(let tables): Self.bytes(.schemaRules, Field.rules(tables))
+    case .columnPolicies(let tables): Self.bytes(.columnPolicies, Field.policies(tables))
+    case .ownerPolicies(let owner, let tables): Self.bytes(.ownerPolicies, owner, Field.policies(tables))
+    case .ping(let number): Self.bytes(.ping, Field.word(number))
+    case .pong(let number): Self.bytes(.pong, Field.word(number))
+    case .heads(let zone, let heads): Self.bytes(.heads, zone, Field.heads(heads))
+    case .lineRequest(let zone, let author, let number): Self.bytes(.lineRequest, zone, author, Field.number(number))
+    case .line(let zone, let headers): Self.bytes(.line, zone, Field.headers(headers))
+    case .clock(let time): Self.bytes(.clock, Field.milliseconds(time))
+    case .accountHeads(let heads): Self.bytes(.accountHeads, Field.accountHeads(heads))
+    case .shareClaim(let zone, let claim): Self.bytes(.shareClaim, zone, claim)
+    case .assetWant(let zone, let asset, let range): Self.bytes(.assetWant, zone, asset, Field.chunkRange(range))
     case .assetChunk(let zone, let asset, let index, let bytes):
-      tag(.assetChunk)
-      zone.write(to: &writer)
-      asset.write(to: &writer)
-      writer.varint(index)
-      writer.sized(bytes)
-    case .assetHas(let zone, let asset, let chunks):
-      tag(.assetHas)
-      zone.write(to: &writer)
-      asset.write(to: &writer)
-      (chunks ?? ChunkSet(count: 0)).write(to: &writer)
-    case .assetBacklog(let zone, let backlog):
-      tag(.assetBacklog)
-      zone.write(to: &writer)
-      backlog.write(to: &writer)
-    case .accountName(let name):
-      tag(.accountName)
-      writer.text(name)
+      Self.bytes(.assetChunk, zone, asset, Field.chunk(index), Field.chunkBytes(bytes))
+    case .assetHas(let zone, let asset, let chunks): Self.bytes(.assetHas, zone, asset, Field.knownChunks(chunks))
+    case .assetBacklog(let zone, let backlog): Self.bytes(.assetBacklog, zone, backlog)
+    case .accountName(let name): Self.bytes(.accountName, Field.accountName(name))
     }
+  }
+
+  private static func bytes<each Field: WrittenField>(_ tag: Tag, _ fields: repeat each Field) -> [UInt8] {
+    var writer = ByteWriter(capacity: 256)
+    writer.byte(tag.rawValue)
+    repeat (each fields).write(to: &writer)
     return writer.bytes
   }
 
@@ -299,135 +193,45 @@ public enum Message: Hashable, Sendable {
 
   private static func decode(_ tag: Tag, _ reader: inout ByteReader) throws(DecodingError) -> Message {
     switch tag {
-    case .hello: return .hello(try Hello(from: &reader))
-    case .goodbye:
-      guard let code = Goodbye(rawValue: try reader.byte()) else { throw .unknown("goodbye") }
-      return .goodbye(code, text: try reader.text(Limits.goodbyeText, "goodbye text"))
-    case .account: return .account(try reader.sized(Limits.message, "account state"))
-    case .claim: return .claim(try DeviceClaim(from: &reader))
-    case .admitted: return .admitted(try Certificate(from: &reader))
-    case .zones:
-      return .zones(
-        try reader.list(Limits.zones, "zones") { (reader: inout ByteReader) throws(DecodingError) in try reader.raw(16)
-        })
-    case .controlHeads:
-      return .controlHeads(try ZoneID(from: &reader), try identifiers(Limits.toldHeads, &reader))
-    case .controlRecords:
-      return .controlRecords(
-        try ZoneID(from: &reader), try blobs(&reader, Limits.controlBatch, Limits.controlRecord, "control record"))
-    case .keyRequest:
-      return .keyRequest(try ZoneID(from: &reader), try identifiers(Limits.controlBatch, &reader))
-    case .keys:
-      let zone = try ZoneID(from: &reader)
-      var keys: [EpochID: [UInt8]] = [:]
-      var previous: EpochID?
-      for _ in 0..<(try reader.count(Limits.controlBatch, "keys")) {
-        let epoch = try EpochID(from: &reader)
-        try reader.ascend(&previous, to: epoch, "epochs")
-        keys[epoch] = try reader.sized(Limits.sealedKey, "sealed key")
-      }
-      return .keys(zone, keys)
-    case .want: return .want(try ZoneID(from: &reader), try VersionVector(from: &reader))
-    case .changeSets:
-      return .changeSets(
-        try ZoneID(from: &reader), try blobs(&reader, Limits.changeSetBatch, Limits.changeSet, "change set"))
-    case .upToDate: return .upToDate(try ZoneID(from: &reader), try VersionVector(from: &reader))
-    case .have: return .have(try ZoneID(from: &reader), try VersionVector(from: &reader))
-    case .announceOnly: return .announceOnly(try ZoneID(from: &reader))
-    case .credit: return .credit(try reader.varint())
-    case .acknowledgement: return .acknowledgement(try Acknowledgement(from: &reader))
-    case .digest:
-      return .digest(
-        try ZoneID(from: &reader), try VersionVector(from: &reader),
-        ZoneDigest(records: try reader.varint(), hash: try reader.sized(32, "digest")), try unsent(&reader))
-    case .digestRequest: return .digestRequest(try ZoneID(from: &reader))
-    case .schema:
-      return .schema(
-        try reader.list(Limits.tables, "tables") { (reader: inout ByteReader) throws(DecodingError) in
-          try SchemaDescription(from: &reader)
-        })
-    case .ping: return .ping(try reader.uint64())
-    case .pong: return .pong(try reader.uint64())
-    case .heads:
-      let zone = try ZoneID(from: &reader)
-      var heads: [Author: LineHead] = [:]
-      var previous: Author?
-      for _ in 0..<(try reader.count(Limits.authors, "authors")) {
-        let author = try Author(from: &reader)
-        try reader.ascend(&previous, to: author, "authors")
-        heads[author] = try LineHead(from: &reader)
-      }
-      return .heads(zone, heads)
-    case .lineRequest:
-      return .lineRequest(try ZoneID(from: &reader), try Author(from: &reader), through: try reader.varint())
-    case .line:
-      return .line(try ZoneID(from: &reader), try blobs(&reader, Limits.line, Limits.signedHeader, "signed header"))
-    case .accountName:
-      let name = try reader.text(Limits.accountName, "account name")
-      guard !name.isEmpty, name == printable(name) else { throw .invalid("an account name has no control characters") }
-      return .accountName(name)
-    case .clock: return .clock(try reader.signedVarint())
-    case .accountHeads:
-      var heads: [AccountID: [UInt8]] = [:]
-      var previous: AccountID?
-      for _ in 0..<(try reader.count(Limits.accountHeads, "accounts")) {
-        let account = try AccountID(from: &reader)
-        try reader.ascend(&previous, to: account, "accounts")
-        heads[account] = try reader.raw(32)
-      }
-      return .accountHeads(heads)
-    case .shareClaim: return .shareClaim(try ZoneID(from: &reader), try ShareClaim(from: &reader))
-    case .assetWant:
-      let (zone, asset) = (try ZoneID(from: &reader), try AssetID(from: &reader))
-      let first = try reader.count(chunks - 1, "chunk")
-      let count = try reader.count(min(Limits.chunksWanted, chunks - first), "chunks")
-      return .assetWant(zone, asset, first..<first + count)
+    case .hello: .hello(try reader.field())
+    case .goodbye: .goodbye(try reader.field(Field.goodbye), text: try reader.field(Field.goodbyeText))
+    case .account: .account(try reader.field(Field.accountState))
+    case .claim: .claim(try reader.field())
+    case .admitted: .admitted(try reader.field())
+    case .zones: .zones(try reader.field(Field.zoneTags))
+    case .controlHeads: .controlHeads(try reader.field(), try reader.field(Field.controlHeads))
+    case .controlRecords: .controlRecords(try reader.field(), try reader.field(Field.controlRecords))
+    case .keyRequest: .keyRequest(try reader.field(), try reader.field(Field.epochs))
+    case .keys: .keys(try reader.field(), try reader.field(Field.keys))
+    case .want: .want(try reader.field(), try reader.field())
+    case .changeSets: .changeSets(try reader.field(), try reader.field(Field.changeSets))
+    case .upToDate: .upToDate(try reader.field(), try reader.field())
+    case .have: .have(try reader.field(), try reader.field())
+    case .announceOnly: .announceOnly(try reader.field())
+    case .credit: .credit(try reader.field(Field.number))
+    case .acknowledgement: .acknowledgement(try reader.field())
+    case .digest: .digest(try reader.field(), try reader.field(), try reader.field(), try reader.field(Field.unsent))
+    case .digestRequest: .digestRequest(try reader.field())
+    case .schema: .schema(try reader.field(Field.schema))
+    case .schemaRules: .schemaRules(try reader.field(Field.rules))
+    case .columnPolicies: .columnPolicies(try reader.field(Field.policies))
+    case .ownerPolicies: .ownerPolicies(try reader.field(), try reader.field(Field.policies))
+    case .ping: .ping(try reader.field(Field.word))
+    case .pong: .pong(try reader.field(Field.word))
+    case .heads: .heads(try reader.field(), try reader.field(Field.heads))
+    case .lineRequest: .lineRequest(try reader.field(), try reader.field(), through: try reader.field(Field.number))
+    case .line: .line(try reader.field(), try reader.field(Field.headers))
+    case .clock: .clock(try reader.field(Field.milliseconds))
+    case .accountHeads: .accountHeads(try reader.field(Field.accountHeads))
+    case .shareClaim: .shareClaim(try reader.field(), try reader.field())
+    case .assetWant: .assetWant(try reader.field(), try reader.field(), try reader.field(Field.chunkRange))
     case .assetChunk:
-      let (zone, asset) = (try ZoneID(from: &reader), try AssetID(from: &reader))
-      let index = try reader.count(chunks - 1, "chunk")
-      return .assetChunk(zone, asset, index, try reader.sized(Limits.chunk, "chunk"))
-    case .assetHas:
-      let (zone, asset) = (try ZoneID(from: &reader), try AssetID(from: &reader))
-      let chunks = try ChunkSet(from: &reader)
-      return .assetHas(zone, asset, chunks.count == 0 ? nil : chunks)
-    case .assetBacklog:
-      return .assetBacklog(try ZoneID(from: &reader), try AssetBacklog(from: &reader))
-    case .schemaRules:
-      let tables = try reader.list(Limits.tables, "tables") { (reader: inout ByteReader) throws(DecodingError) in
-        NamedRules(table: try reader.text(Limits.name, "table name"), rules: try SchemaRules(from: &reader))
-      }
-      return .schemaRules(tables)
-    case .columnPolicies: return .columnPolicies(try policies(&reader))
-    case .ownerPolicies: return .ownerPolicies(try AccountID(from: &reader), try policies(&reader))
+      .assetChunk(
+        try reader.field(), try reader.field(), try reader.field(Field.chunk), try reader.field(Field.chunkBytes))
+    case .assetHas: .assetHas(try reader.field(), try reader.field(), try reader.field(Field.knownChunks))
+    case .assetBacklog: .assetBacklog(try reader.field(), try reader.field())
+    case .accountName: .accountName(try reader.field(Field.accountName))
     }
-  }
-
-  private static func policies(_ reader: inout ByteReader) throws(DecodingError) -> [NamedPolicies] {
-    try reader.list(Limits.tables, "tables") { (reader: inout ByteReader) throws(DecodingError) in
-      try NamedPolicies(from: &reader)
-    }
-  }
-
-  /// The number of chunks of the longest asset.
-  private static let chunks = Asset.chunkCount(size: Limits.asset)
-
-  private static func identifiers<Kind>(
-    _ count: Int, _ reader: inout ByteReader
-  ) throws(DecodingError) -> [Identifier<Kind>] {
-    try reader.list(count, "ids") { (reader: inout ByteReader) throws(DecodingError) in
-      try Identifier<Kind>(from: &reader)
-    }
-  }
-
-  private static func unsent(_ reader: inout ByteReader) throws(DecodingError) -> Unsent {
-    guard let unsent = Unsent(rawValue: try reader.byte()) else { throw .unknown("unsent rows") }
-    return unsent
-  }
-
-  private static func blobs(
-    _ reader: inout ByteReader, _ count: Int, _ size: Int, _ name: String
-  ) throws(DecodingError) -> [[UInt8]] {
-    try reader.list(count, name) { (reader: inout ByteReader) throws(DecodingError) in try reader.sized(size, name) }
   }
 }
 

@@ -11,6 +11,8 @@ struct ChangedParts {
 
   /// The author's parts.
   var cells: [Cell] = []
+  /// The time of the last write that became parts, which may be later than all of them.
+  var written = HybridTime.zero
   /// The columns whose row shows what their parts make of their own value.
   var folded: [Int64: (base: Value, shown: Value)] = [:]
 
@@ -69,6 +71,7 @@ struct PolicyPlanner {
           { part in try old.extra[part].map { try (planner.stamp(old.stamps.stamp(of: part)), $0) } })
         {
           changed.cells += parts
+          changed.written = max(changed.written, time)
           changed.folded[column] = (before.base, new)
           edited[index] = nil
           continue

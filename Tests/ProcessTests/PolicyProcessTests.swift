@@ -125,5 +125,52 @@ extension Daemons {
         }
       }
     }
+
+    @Test("increments that are pending when a file is copied count once, on another machine and after a restore")
+    func copiedCounter() async throws {
+      try await MeshProcess.scope(nodes: 3) { nodes in
+        let (tower, laptop, phone) = (nodes[0], nodes[1], nodes[2])
+        _ = try await tower.found()
+        try await tower.done("track", "notes", "--policy", "stars=counter")
+        try await tower.sqlite("INSERT INTO notes VALUES ('n1', 'milk', 5)")
+        try await laptop.join(tower, device: "laptop")
+        try await phone.join(tower, device: "phone")
+        let daemon = try await laptop.serve()
+        try await laptop.settled(with: "tower")
+        try await eventually("the policy is known") {
+          try await laptop.report(SchemaReport.self, "schema").policies.count == 1
+        }
+        #expect(try await daemon.terminate().status == 0)
+        try await laptop.sqlite("UPDATE notes SET stars = stars + 1")
+        let copy = "\(laptop.directory)/copy.db"
+        try FileManager.default.removeItem(atPath: phone.database)
+        for path in [phone.database, copy] {
+          try FileManager.default.copyItem(atPath: laptop.database, toPath: path)
+        }
+        let next = try await laptop.serve()
+        _ = try await phone.serve()
+        try await laptop.sqlite("UPDATE notes SET stars = stars + 20")
+        try await phone.sqlite("UPDATE notes SET stars = stars + 300")
+        for node in nodes {
+          try await eventually("each increment counts once") {
+            try await node.number("SELECT stars FROM notes") == 326
+          }
+        }
+        let complaints = try await phone.status().complaints
+        #expect(complaints.contains { $0.contains("compare notes 'n1'") }, "\(complaints)")
+        try await laptop.settled(with: "tower")
+        #expect(try await next.terminate().status == 0)
+        try FileManager.default.removeItem(atPath: laptop.database)
+        try FileManager.default.moveItem(atPath: copy, toPath: laptop.database)
+        try await laptop.sqlite("UPDATE notes SET stars = stars + 4000")
+        _ = try await laptop.serve()
+        for node in nodes {
+          try await eventually("each increment counts once") {
+            try await node.number("SELECT stars FROM notes") == 4326
+          }
+        }
+        #expect(try await tower.run("conflicts").stdout == "No conflicts.\n")
+      }
+    }
   }
 }

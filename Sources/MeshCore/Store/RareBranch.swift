@@ -82,6 +82,8 @@ public enum RareBranch: String, Sendable, CaseIterable {
 
   /// The file's last transaction is not the one that the store knows.
   case otherHistoryFound
+  /// Increments are left to the instance that had counted them in a file that was copied.
+  case incrementsLeft
   /// Capture was turned off by a committed mark.
   case silenceEnded
   /// A copy of a share that ended is kept.

@@ -63,7 +63,14 @@ public protocol ZoneStore {
   /// Returns the instance that this file writes as in the zone, or nil before the first one.
   func instance(_ zone: ZoneID) throws -> InstanceID?
   /// Starts an instance: from now on, local writes get change sets of this instance.
-  func beginInstance(_ instance: InstanceID, zone: ZoneID) throws
+  ///
+  /// - Parameter sentThrough: The time, in milliseconds since 1970, through which another file may have sent pending
+  ///   writes as the former instance. Increments of counters until then become part of what the former instance has
+  ///   counted, so that they count once. The greatest integer if it is unknown, as it is for a file of another device.
+  ///   Nil if no other file can have sent them.
+  func beginInstance(_ instance: InstanceID, zone: ZoneID, sentThrough: Int64?) throws
+  /// Returns the records with pending increments of which it is unknown whether another file has sent them.
+  func doubtfulIncrements(_ zone: ZoneID) throws -> [RecordName]
   /// Returns the number of live records in the merged state, and a hash of 16 bytes over them that doesn't depend on
   /// their order.
   func digest(_ zone: ZoneID) throws -> ZoneDigest

@@ -28,11 +28,15 @@ public struct HighWaterMark: Hashable, Sendable {
   public let instance: InstanceID
   public let number: UInt64
   public let id: ChangeSetID
+  /// When this device last signed something in the zone, as any instance, in milliseconds since 1970 by its own clock.
+  /// 0 if it never did. Nil if it is unknown, because an earlier version saved the mark.
+  public let signed: Int64?
 
-  public init(instance: InstanceID, number: UInt64, id: ChangeSetID) {
+  public init(instance: InstanceID, number: UInt64, id: ChangeSetID, signed: Int64?) {
     self.instance = instance
     self.number = number
     self.id = id
+    self.signed = signed
   }
 }
 

@@ -9,6 +9,8 @@ import MeshReplication
 final class HomeVault: Vault {
   private let home: Home
   private static let version: UInt8 = 1
+  /// The version of the file of high-water marks.
+  private static let markVersion: UInt8 = 2
 
   init(home: Home) { self.home = home }
 
@@ -43,23 +45,29 @@ final class HomeVault: Vault {
   func saveHighWaterMark(_ mark: HighWaterMark, zone: ZoneID) throws {
     var marks = try marks()
     marks[zone] = mark
-    try write(.highWater) { writer in
+    try write(.highWater, Self.markVersion) { writer in
       for (zone, mark) in marks.sorted(by: { $0.key < $1.key }) {
         zone.write(to: &writer)
         writer.uint64(mark.instance.value)
         writer.varint(mark.number)
         mark.id.write(to: &writer)
+        writer.byte(mark.signed == nil ? 0 : 1)
+        if let signed = mark.signed { writer.signedVarint(signed) }
       }
     }
   }
 
   private func marks() throws -> [ZoneID: HighWaterMark] {
     var marks: [ZoneID: HighWaterMark] = [:]
-    try read(.highWater) { (reader: inout ByteReader) throws(DecodingError) in
+    try read(.highWater, through: Self.markVersion) { (reader: inout ByteReader, version) throws(DecodingError) in
       while !reader.isAtEnd {
         let zone = try ZoneID(from: &reader)
-        marks[zone] = HighWaterMark(
-          instance: InstanceID(try reader.uint64()), number: try reader.varint(), id: try ChangeSetID(from: &reader))
+        let instance = InstanceID(try reader.uint64())
+        let (number, id) = (try reader.varint(), try ChangeSetID(from: &reader))
+        // Earlier versions didn't note the time of signing.
+        let isTimed = version == Self.markVersion ? try reader.byte() == 1 : false
+        let signed = isTimed ? try reader.signedVarint() : nil
+        marks[zone] = HighWaterMark(instance: instance, number: number, id: id, signed: signed)
       }
     }
     return marks
@@ -129,19 +137,27 @@ final class HomeVault: Vault {
   }
 
   private func read(_ file: HomeFile, _ body: (inout ByteReader) throws(DecodingError) -> Void) throws {
+    try read(file, through: Self.version) { (reader: inout ByteReader, _) throws(DecodingError) in try body(&reader) }
+  }
+
+  /// Reads a file that has this version or an earlier one.
+  private func read(
+    _ file: HomeFile, through latest: UInt8, _ body: (inout ByteReader, UInt8) throws(DecodingError) -> Void
+  ) throws {
     guard try home.exists(file) else { return }
     var reader = ByteReader(try home.read(file))
     do {
-      guard try reader.byte() == Self.version else { throw DecodingError.unknown("version") }
-      try body(&reader)
+      let version = try reader.byte()
+      guard (Self.version...latest).contains(version) else { throw DecodingError.unknown("version") }
+      try body(&reader, version)
     } catch {
       throw HomeError(.damaged, "\(home.path(of: file)) is damaged (\(error)): restore it from a backup of the home.")
     }
   }
 
-  private func write(_ file: HomeFile, _ body: (inout ByteWriter) -> Void) throws {
+  private func write(_ file: HomeFile, _ version: UInt8 = version, _ body: (inout ByteWriter) -> Void) throws {
     var writer = ByteWriter()
-    writer.byte(Self.version)
+    writer.byte(version)
     body(&writer)
     try home.write(file, writer.bytes)
   }

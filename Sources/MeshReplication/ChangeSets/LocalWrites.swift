@@ -87,8 +87,7 @@ final class LocalWrites: Part {
 
   /// Sends what was signed, after the home has stored its number outside the database.
   func announce(_ head: ChangeSetHead, _ writer: ChangeSetWriter, now: Moment) throws {
-    try vault.saveHighWaterMark(
-      HighWaterMark(instance: writer.author.instance, number: head.number, id: head.id), zone: writer.zone)
+    try writers.saveMark(writer.author.instance, head, signed: now.wall, writer.zone)
     try acknowledgements.pushNews(writer.zone, now: now)
   }
 

@@ -31,8 +31,8 @@ struct Reverts: Part {
     guard let raised = zones[id]?.limits.set(limits), !raised.isEmpty else { return }
     probe?(.limitRaised)
     zones[id]?.intake.noteRefused()
-    if let author = try writers.author(id), raised[author] != nil, try writers.reasonForNewInstance(id) != nil {
-      try writers.renewInstance(id, because: nil)
+    if let author = try writers.author(id), raised[author] != nil, let other = try writers.otherFile(id) {
+      try writers.renewInstance(id, because: nil, besides: other)
     }
   }
 

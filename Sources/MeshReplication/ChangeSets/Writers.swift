@@ -56,66 +56,102 @@ struct Writers: Part {
 
   /// Begins a new instance. Returns nil if this device has used up its instances, or if its account has used up its
   /// authors in another account's zone.
-  private func beginInstance(_ zone: ZoneID) throws -> Author? {
+  ///
+  /// - Parameter other: The other file that may have been written as the former instance, if there is one.
+  private func beginInstance(_ zone: ZoneID, besides other: OtherFile? = nil) throws -> Author? {
     guard let state = zones[zone]?.state else { return nil }
     var room = AuthorRoom(try store.log.storedVector(zone), state, own: nil)
     guard room.take(device) == .room else { return nil }
     let random = randomness.bytes(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     let grant = zones[zone]?.state.citation(account.id)
     let instance = grant.map { InstanceID(under: $0, random: UInt32(truncatingIfNeeded: random)) } ?? InstanceID(random)
-    try store.zones.beginInstance(instance, zone: zone)
+    try store.zones.beginInstance(instance, zone: zone, sentThrough: other.map { $0.signed ?? .max })
     if let none = ChangeSetID([UInt8](repeating: 0, count: 32)) {
-      try vault.saveHighWaterMark(HighWaterMark(instance: instance, number: 0, id: none), zone: zone)
+      let mark = try vault.highWaterMark(zone)
+      let signed = mark == nil ? 0 : mark?.signed
+      try vault.saveHighWaterMark(HighWaterMark(instance: instance, number: 0, id: none, signed: signed), zone: zone)
     }
     return Author(device: device, instance: instance)
   }
 
+  /// Names the records with increments of which nobody here can know whether another file has sent them.
+  private func nameDoubtfulIncrements(_ id: ZoneID) throws {
+    let counted = try store.zones.doubtfulIncrements(id)
+    guard !counted.isEmpty else { return }
+    let names = counted.prefix(Self.namedRecords).map {
+      "\(printable($0.table)) \(printable($0.key.literal, limit: 100))"
+    }
+    let more = counted.count > names.count ? ", and \(counted.count - names.count) more" : ""
+    incidents.notify(
+      "programs had counted in rows of this file, and the file of which it is a copy may have sent that too, so it counts "
+        + "once: if programs counted in both files since, compare \(names.joined(separator: ", "))\(more)")
+  }
+
+  /// The maximum number of records that a sentence names.
+  private static let namedRecords = 8
+
   /// Makes local writes use a new instance from now on. If none is left, they stay pending.
   ///
-  /// - Parameter reason: The reason to show to a person, or nil to show nothing.
-  func renewInstance(_ id: ZoneID, because reason: String?) throws {
+  /// - Parameters:
+  ///   - reason: The reason to show to a person, or nil to show nothing.
+  ///   - other: The other file that may have been written as the former instance, if there is one.
+  func renewInstance(_ id: ZoneID, because reason: String?, besides other: OtherFile? = nil) throws {
     probe?(.instanceRenewed)
-    let isBegun = try beginInstance(id) != nil
+    let isBegun = try beginInstance(id, besides: other) != nil
     zones[id]?.bar(!isBegun)
     // During the start, the standings are updated after all zones are loaded.
     if !standings.standings.isEmpty { try standings.update() }
     if let reason { incidents.notify(isBegun ? "\(reason): this device writes on as a new instance" : reason) }
+    if other != nil { try nameDoubtfulIncrements(id) }
   }
 
   /// Continues the instance of a zone that was loaded, or begins another.
   func load(_ id: ZoneID) throws {
-    if let reason = try reasonForNewInstance(id) {
-      try renewInstance(id, because: reason)
+    if let other = try otherFile(id) {
+      try renewInstance(id, because: other.reason, besides: other)
     } else {
       if try vault.isCopy() { incidents.notify(Self.copied) }
       try raiseMark(id)
+      // A command that opened the home before may have begun the instance.
+      try nameDoubtfulIncrements(id)
     }
   }
 
-  /// Returns the reason that the file's instance must not be continued, or nil if it may be.
-  func reasonForNewInstance(_ id: ZoneID) throws -> String? {
+  /// Another file that was written as this file's instance, or may have been. So this file must not continue it.
+  struct OtherFile {
+    let reason: String
+    /// When the instance last signed something, in milliseconds since 1970. Nil if only another home can know it.
+    let signed: Int64?
+  }
+
+  /// Returns the other file because of which this file's instance must not be continued, or nil if it may be.
+  func otherFile(_ id: ZoneID) throws -> OtherFile? {
     guard let author = try author(id) else { return nil }
     let stored = try store.log.storedVector(id)
     if stored.authors.contains(where: { $0.instance == author.instance && $0.device != device }) {
-      return "the database was copied from another device"
+      return OtherFile(reason: "the database was copied from another device", signed: nil)
     }
     guard let mark = try vault.highWaterMark(id) else {
-      return stored[author] == 0 ? nil : "the database was last written by another home"
+      return stored[author] == 0 ? nil : OtherFile(reason: "the database was last written by another home", signed: nil)
     }
+    let signed = try vault.isCopy() ? nil : mark.signed
     guard mark.instance == author.instance else {
       // The file never wrote as the home's last instance, so it is unknown here whether another file did.
-      return "the database was last written by another home, or is older than this device's last instance"
+      return OtherFile(
+        reason: "the database was last written by another home, or is older than this device's last instance",
+        signed: signed)
     }
     // Change sets that were cut are no longer in the file, even if all of them were cut.
     if try cutoffs.limit(author, id) != nil { return nil }
     guard stored[author] >= mark.number else {
-      return "the database is older than this device's last change set: it was restored"
+      return OtherFile(
+        reason: "the database is older than this device's last change set: it was restored", signed: signed)
     }
     guard try mark.number == 0 || store.log.changeSetID(id, author, mark.number) == mark.id else {
-      return "the database was last written by a copy of this home"
+      return OtherFile(reason: "the database was last written by a copy of this home", signed: nil)
     }
     guard try stored[author] > 0 && vault.isCopy() else { return nil }
-    return Self.copied
+    return OtherFile(reason: Self.copied, signed: nil)
   }
 
   /// Raises the home's mark to the last stored change set. A process that died between a commit and its mark left
@@ -124,8 +160,14 @@ struct Writers: Part {
     guard let author = try author(id), let head = try store.log.storedHeads(id)[author],
       let mark = try vault.highWaterMark(id), mark.instance == author.instance, mark.number < head.number
     else { return }
+    try saveMark(author.instance, head, signed: head.time.milliseconds, id)
+  }
+
+  /// Saves the number of the last change set that was signed in a zone, before it is sent.
+  func saveMark(_ instance: InstanceID, _ head: ChangeSetHead, signed: Int64, _ id: ZoneID) throws {
+    let signed = max(signed, try vault.highWaterMark(id)?.signed ?? 0)
     try vault.saveHighWaterMark(
-      HighWaterMark(instance: author.instance, number: head.number, id: head.id), zone: id)
+      HighWaterMark(instance: instance, number: head.number, id: head.id, signed: signed), zone: id)
   }
 
   private static let copied = "this home was copied from another place, or restored"

@@ -250,9 +250,11 @@ final class Merger {
     ) throws -> Bool {
       if state.isAlive, state.cells[loss.column]?.value == loss.loser.value { return false }
       let stamp = loss.loser.stamp
-      // The author's later part contains this one. Records that move bring parts with them.
-      if state.isAlive, loss.winner?.author == stamp.author, state.cells[loss.column]?.stamp == loss.winner,
-        try merger.transaction.catalog.part(loss.column) != nil
+      // The author's later part contains this one. Records that move bring parts with them, and a device whose file was
+      // copied leaves increments to the author of the original.
+      if state.isAlive, let winner = loss.winner, state.cells[loss.column]?.stamp == winner,
+        let part = try merger.transaction.catalog.part(loss.column),
+        winner.author == stamp.author || part.policy == .counter && winner.author == part.author
       {
         return false
       }

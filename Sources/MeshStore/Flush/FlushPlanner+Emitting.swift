@@ -27,7 +27,8 @@ extension FlushPlanner {
     let manifests: [Int: AssetManifest]
     (row, manifests) = try withAssets(entry, old, cells.map(\.index), row)
     let sizes = cells.lazy.map { row[$0.index].byteCount }
-    let rowTime = life ?? max(cells.lazy.map(\.time).max() ?? .zero, parts.cells.lazy.map(\.time).max() ?? .zero)
+    let rowTime =
+      life ?? max(cells.lazy.map(\.time).max() ?? .zero, parts.cells.lazy.map(\.time).max() ?? .zero, parts.written)
     let threshold = longThreshold(sizes)
     let inline = cells.reduce(0) {
       $0 + ($1.time == rowTime ? 2 : 12)

@@ -30,6 +30,8 @@ final class FlushPlanner {
   /// The ids of the last notes of inserts and updates in the tables that were asked for.
   private var lastWrites: [Int64: Int64] = [:]
   private var carried: CarriedValues
+  /// The former instances that may have sent what was noted before they ended. Read on first use.
+  private(set) lazy var formerInstances = Result { try transaction.pending.formerInstances(in: records.zone.id) }
 
   var transaction: Transaction { records.transaction }
   private var renames: RenamePlanner { RenamePlanner(planner: self) }

@@ -2,6 +2,12 @@ import MeshCore
 
 /// The oldest rows of the pending log, or the next rows of a run, grouped by record.
 struct PendingSlice {
+  /// The value of a column before a write, and the time of the write.
+  struct Former {
+    let value: Value
+    let wall: Int64
+  }
+
   /// The notes of one record.
   struct Entry {
     let ref: RecordRef
@@ -45,7 +51,7 @@ struct PendingSlice {
     /// The columns whose former names have later values. Parts continue even if a program has written the column.
     var renamed: Set<Int64> = []
     /// The values that columns with a policy had before each noted write, by the ids of those notes.
-    fileprivate var was: [Int64: [Int64: Value]] = [:]
+    fileprivate var was: [Int64: [Int64: Former]] = [:]
     /// Whether columns take on the values of their former names.
     var hasRenamed: Bool { columns.values.contains(PendingSlice.renamed) }
   }
@@ -66,6 +72,8 @@ struct PendingSlice {
     static let adopt: Int64 = 8
     /// The value that the column `word` had before a write.
     static let was: Int64 = 9
+    /// The zone got another instance here. The author `mask` may have sent what was noted before.
+    static let instance: Int64 = 10
   }
 
   /// The `mesh_pending.word` for the delete of a row that got another key.
@@ -181,7 +189,22 @@ extension PendingSlice.Entry {
   }
 
   /// Returns the value that a column with a policy had before the first noted write, or nil if that is unknown.
-  func before(_ column: Int64) -> Value? { was[column]?.min { $0.key < $1.key }?.value }
+  func before(_ column: Int64) -> Value? { was[column]?.min { $0.key < $1.key }?.value.value }
+
+  /// Returns what each noted write added to a column, in the order of writing. Returns nil if it is unknown, because
+  /// one of the values is no integer.
+  ///
+  /// - Parameter last: The value that the row has.
+  func increments(_ column: Int64, _ last: Value) -> [(note: Int64, wall: Int64, difference: Int128)]? {
+    var next = last
+    var increments: [(note: Int64, wall: Int64, difference: Int128)] = []
+    for (note, former) in (was[column] ?? [:]).sorted(by: { $0.key > $1.key }) {
+      guard case .integer(let after) = next, case .integer(let before) = former.value else { return nil }
+      increments.append((note, former.wall, Int128(after) - Int128(before)))
+      next = former.value
+    }
+    return increments.reversed()
+  }
 
   /// Returns the values that programs wrote to a column with a policy, in their order, as far as they are known.
   ///
@@ -189,7 +212,7 @@ extension PendingSlice.Entry {
   ///   - last: The value that the row has.
   ///   - shown: The value that it had before, if no note has one.
   func written(_ column: Int64, _ last: Value, over shown: Value) -> [Value] {
-    let noted = (was[column] ?? [:]).sorted { $0.key < $1.key }.map(\.value)
+    let noted = (was[column] ?? [:]).sorted { $0.key < $1.key }.map(\.value.value)
     var (written, previous) = ([Value](), noted.first ?? shown)
     for value in noted.dropFirst() + [last] where value != previous {
       written.append(value)
@@ -205,7 +228,7 @@ extension PendingSlice.Entry {
     firstID = min(firstID, row.id)
     if row.op == PendingSlice.Op.was {
       let column = table.successors[row.word] ?? row.word
-      was[column, default: [:]][row.id] = row.was
+      was[column, default: [:]][row.id] = PendingSlice.Former(value: row.was, wall: row.wall)
       wall = max(wall, row.wall)
       return
     }

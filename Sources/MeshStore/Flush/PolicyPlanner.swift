@@ -11,6 +11,8 @@ struct ChangedParts {
 
   /// The author's parts.
   var cells: [Cell] = []
+  /// The time of the last write that became parts, which may be later than all of them.
+  var written = HybridTime.zero
   /// The columns whose row shows what their parts make of their own value.
   var folded: [Int64: (base: Value, shown: Value)] = [:]
 
@@ -64,10 +66,12 @@ struct PolicyPlanner {
             row[index] = new
             changed.folded[column] = (new, shown)
           }
-        } else if let value = counted(before, new, own: old.extra[own], increments ?? 0) {
-          if value != old.extra[own] ?? .integer(0) {
-            changed.cells.append(ChangedParts.Cell(column: own, name: name, time: time, value: value))
-          }
+        } else if let parts = try counted(
+          entry, index, before, new, at: time, increments ?? 0,
+          { part in try old.extra[part].map { try (planner.stamp(old.stamps.stamp(of: part)), $0) } })
+        {
+          changed.cells += parts
+          changed.written = max(changed.written, time)
           changed.folded[column] = (before.base, new)
           edited[index] = nil
           continue
@@ -115,8 +119,9 @@ struct PolicyPlanner {
           new = kept.value
         } else {
           let base = cells[column.id]?.value ?? entry.table.defaultValue(index)
-          if let value = counted((base, shown), new, own: cells[own]?.value, increments) {
-            cells[own] = State.Cell(stamp: stamp, value: value)
+          let known = { (part: Int64) in cells[part].map { ($0.stamp, $0.value) } }
+          if let parts = try counted(entry, index, (base, shown), new, at: time, increments, known) {
+            for part in parts { cells[part.column] = State.Cell(stamp: planner.global(part.time), value: part.value) }
             return
           }
         }
@@ -166,10 +171,10 @@ struct PolicyPlanner {
         changed.folded[column] = (kept, new)
         row[index] = kept
         planner.plan.reshown.append(entry.ref)
-      } else if policy == .counter, new != was, let value = counted((was, was), new, own: nil, 0) {
-        let name = ColumnPart(policy, author: planner.writer.author, column: entry.table.columns[index].name).name
-        let own = try transaction.catalog.columnNumber(name, of: entry.table.id)
-        changed.cells.append(ChangedParts.Cell(column: own, name: name, time: time, value: value))
+      } else if policy == .counter,
+        let parts = try counted(entry, index, (was, was), new, at: time, 0, { _ in nil }), !parts.isEmpty
+      {
+        changed.cells += parts
         changed.folded[column] = (was, new)
         row[index] = was
       }
@@ -189,17 +194,58 @@ struct PolicyPlanner {
     return (was, was)
   }
 
-  /// Returns the counter part of the author after a write, or nil if the write is an assignment.
+  /// Returns the counter parts that change with a write, or nil if the write is an assignment.
+  ///
+  /// - Parameter known: Returns the stamp and the value of a part, or nil if there is none.
   private func counted(
-    _ before: (base: Value, shown: Value), _ new: Value, own: Value?, _ increments: Int128
-  ) -> Value? {
-    guard case .integer(let base) = before.base, case .integer(let shown) = before.shown, case .integer(let new) = new
+    _ entry: PendingSlice.Entry, _ index: Int, _ before: (base: Value, shown: Value), _ new: Value,
+    at time: HybridTime, _ increments: Int128, _ known: (Int64) throws -> (stamp: Stamp, value: Value)?
+  ) throws -> [ChangedParts.Cell]? {
+    guard case .integer(let base) = before.base, case .integer(let shown) = before.shown,
+      case .integer(let integer) = new
     else { return nil }
     // What a row shows of a sum is limited to 64 bits. The difference is from the sum itself.
     let total = Int128(base) + increments
-    let difference = Int128(new) - (Int64(clamping: total) == shown ? total : Int128(shown))
-    let known: Int128 = if case .integer(let own) = own { Int128(own) } else { 0 }
-    return Int64(exactly: known + difference).map(Value.integer)
+    var difference = Int128(integer) - (Int64(clamping: total) == shown ? total : Int128(shown))
+    var cells: [ChangedParts.Cell] = []
+    func add(_ amount: Int128, to author: Author, at time: (Stamp?) -> HybridTime) throws -> Bool {
+      let name = ColumnPart(.counter, author: author, column: entry.table.columns[index].name).name
+      let column = try transaction.catalog.columnNumber(name, of: entry.table.id)
+      let part = try known(column)
+      let former: Int128 = if case .integer(let value) = part?.value { Int128(value) } else { 0 }
+      guard let sum = Int64(exactly: former + amount) else { return false }
+      let value = Value.integer(sum)
+      if value != part?.value ?? .integer(0) {
+        cells.append(ChangedParts.Cell(column: column, name: name, time: time(part?.stamp), value: value))
+      }
+      return true
+    }
+    for (author, amount) in try left(entry, entry.table.columns[index].id, new) {
+      if try add(amount, to: author, at: leastTime) { difference -= amount }
+    }
+    return try add(difference, to: planner.writer.author, at: { _ in time }) ? cells : nil
+  }
+
+  /// Returns what programs added to a column before an instance ended whose file was copied, by the author who may have
+  /// sent it. If that author sends it as well, its part is later than the one sent here, and has the same increments.
+  private func left(
+    _ entry: PendingSlice.Entry, _ column: Int64, _ last: Value
+  ) throws -> [(author: Author, amount: Int128)] {
+    let ends = try planner.formerInstances.get()
+    guard !ends.isEmpty, let increments = entry.increments(column, last) else { return [] }
+    var amounts: [Int64: Int128] = [:]
+    for increment in increments {
+      let end = ends.first { increment.note < $0.id && increment.wall <= $0.sentThrough }
+      if let end { amounts[end.author, default: 0] += increment.difference }
+    }
+    return try amounts.sorted { $0.key < $1.key }.map { (try transaction.catalog.author($0.key), $0.value) }
+  }
+
+  /// Returns the least time with which a part that is written here replaces the one with a stamp. Every part that its
+  /// own author sends later has a later stamp.
+  private func leastTime(after stamp: Stamp?) -> HybridTime {
+    guard let stamp else { return HybridTime.lastImport.next }
+    return stamp.author < planner.writer.author ? stamp.time : stamp.time.next
   }
 
   /// Returns the value that remains if programs write these values one after the other, and whether one of them was an

@@ -82,6 +82,15 @@ struct NameTable {
       [.blob(author.device.bytes), .bits(author.instance.value)])
   }
 
+  /// Returns the number of the author with an instance. A file that was copied has another device's instance.
+  ///
+  /// - Parameter device: The device that has the file now.
+  func author(with instance: InstanceID, in device: DeviceID) throws -> Int64? {
+    try sql.integer(
+      "SELECT id FROM mesh_author WHERE instance = ? ORDER BY device = ? LIMIT 1",
+      [.bits(instance.value), .blob(device.bytes)])
+  }
+
   /// Adds an author that is not known. Returns its number.
   func insert(_ author: Author) throws -> Int64 {
     try sql.run(

@@ -31,6 +31,16 @@ struct PendingTable {
     let key: Value
   }
 
+  /// The end of an instance that another file may have continued.
+  struct FormerInstance {
+    /// The id of the note.
+    let id: Int64
+    /// The `mesh_author.id`.
+    let author: Int64
+    /// The time through which the other file may have sent what was noted before.
+    let sentThrough: Int64
+  }
+
   private static let columns = "id, tbl, layout, key, op, word, mask, wall, was"
 
   // MARK: Asking
@@ -258,6 +268,39 @@ struct PendingTable {
   }
 
   // MARK: Noting
+
+  /// Notes that an instance of a zone ends here, and that another file may have sent what is noted.
+  func noteEnd(of author: Int64, in zone: Int64, sentThrough: Int64) throws {
+    try sql.run(
+      """
+      INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone, was)
+      VALUES (0, 0, NULL, \(PendingSlice.Op.instance), 0, ?, 0, ?, ?)
+      """, [.integer(author), .integer(zone), .integer(sentThrough)])
+  }
+
+  /// Returns the instances of a zone that ended while notes were pending that are still here, in their order.
+  func formerInstances(in zone: Int64) throws -> [FormerInstance] {
+    // The index `mesh_pending_routed` finds them.
+    try sql.all(
+      """
+      SELECT id, mask, was FROM mesh_pending
+      WHERE zone IS NOT NULL AND tbl = 0 AND key IS NULL AND op = \(PendingSlice.Op.instance) AND zone = ? ORDER BY id
+      """, [.integer(zone)]
+    ) { FormerInstance(id: $0.integer(0), author: $0.integer(1), sentThrough: $0.integer(2)) }
+  }
+
+  /// Returns the records and columns that have a noted value from before a write, and that belong to the zone or may
+  /// belong to it.
+  ///
+  /// - Parameter note: The id of the first note not to look at.
+  func overwritten(in zone: Int64, before note: Int64) throws -> [(ref: RecordRef, column: Int64)] {
+    try sql.all(
+      """
+      SELECT DISTINCT tbl, key, word FROM mesh_pending
+      WHERE op = \(PendingSlice.Op.was) AND key IS NOT NULL AND (zone IS NULL OR zone = ?) AND id < ?
+      """, [.integer(zone), .integer(note)]
+    ) { ($0.ref(0), $0.integer(2)) }
+  }
 
   /// Notes what a trigger would note, or what the zones require.
   func note(

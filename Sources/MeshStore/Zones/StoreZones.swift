@@ -10,10 +10,15 @@ public struct StoreZones: ZoneStore, StorePart {
     }
   }
 
-  public func beginInstance(_ instance: InstanceID, zone: ZoneID) throws {
+  public func beginInstance(_ instance: InstanceID, zone: ZoneID, sentThrough: Int64? = nil) throws {
     try write { transaction in
       var row = try transaction.zoneRows.obtain(zone)
+      if let sentThrough { try transaction.leaveIncrements(row, sentThrough: sentThrough) }
       row.instance = instance
+      // A copy of the file can tell whose instance it has, even if this one signs nothing.
+      if let device = transaction.device {
+        _ = try transaction.catalog.authorNumber(Author(device: device, instance: instance))
+      }
       // A unit that the earlier instance left unfinished is never continued; its rows are still pending.
       row.flushPart = 0
       row.flushSynced = 0
@@ -21,6 +26,15 @@ public struct StoreZones: ZoneStore, StorePart {
       row.runLast = 0
       row.runRows = 0
       try transaction.zoneRows.save(row)
+    }
+  }
+
+  public func doubtfulIncrements(_ zone: ZoneID) throws -> [RecordName] {
+    try read { transaction in
+      guard let row = try transaction.zoneRows.read(zone),
+        let end = try transaction.pending.formerInstances(in: row.id).last(where: { $0.sentThrough == .max })
+      else { return [] }
+      return try transaction.counted(in: row.id, before: end.id)
     }
   }
 
@@ -87,6 +101,35 @@ public struct StoreZones: ZoneStore, StorePart {
 }
 
 extension Transaction {
+  /// Leaves pending increments of counters to the zone's instance, which ends here and which another file may have
+  /// continued.
+  ///
+  /// - Parameter sentThrough: The time through which that file may have sent increments, if this device wrote it.
+  fileprivate func leaveIncrements(_ zone: ZoneRow, sentThrough: Int64) throws {
+    guard let device, let instance = zone.instance, let author = try names.author(with: instance, in: device),
+      try !counted(in: zone.id, before: .max).isEmpty
+    else { return }
+    reached(.incrementsLeft)
+    let isOwn = try catalog.author(author).device == device
+    try pending.noteEnd(of: author, in: zone.id, sentThrough: isOwn ? sentThrough : .max)
+  }
+
+  /// Returns the records with pending increments of counters that belong to a zone, or may belong to it.
+  ///
+  /// - Parameter note: The id of the first note not to look at.
+  fileprivate func counted(in zone: Int64, before note: Int64) throws -> [RecordName] {
+    let owner = try catalog.zones().entries[zone]?.standing.owner
+    var counted: [RecordName] = []
+    for (ref, word) in try pending.overwritten(in: zone, before: note) {
+      guard let table = catalog.table(ref.table),
+        catalog.policies(of: table, in: owner)[table.successors[word] ?? word] == .counter
+      else { continue }
+      let name = RecordName(table: table.schema.name, key: table.form.canonical(ref.key))
+      if counted.last != name { counted.append(name) }
+    }
+    return counted
+  }
+
   fileprivate func standings() throws -> Set<ZoneStanding> {
     Set(try catalog.zones().entries.values.map(\.standing))
   }

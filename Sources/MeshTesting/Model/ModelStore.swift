@@ -120,8 +120,16 @@ public final class ModelStore: ReplicaStore {
   /// The values of other devices that a cut reverted, which a person can look at.
   public internal(set) var kept: [RecordName: RecordState<String>] = [:]
 
+  /// The times through which another file may have sent what was pending when the present instances began.
+  public private(set) var sentThrough: [ZoneID: Int64] = [:]
+
   public func instance(_ zone: ZoneID) -> InstanceID? { zoneData[zone]?.instance }
-  public func beginInstance(_ instance: InstanceID, zone: ZoneID) { zoneData[zone]?.instance = instance }
+  public func beginInstance(_ instance: InstanceID, zone: ZoneID, sentThrough time: Int64? = nil) {
+    zoneData[zone]?.instance = instance
+    sentThrough[zone] = time
+  }
+
+  public func doubtfulIncrements(_ zone: ZoneID) -> [RecordName] { [] }
 
   public func isShowing() -> Bool { false }
   public func pendingCount() -> Int { pending.count }

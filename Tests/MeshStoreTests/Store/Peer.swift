@@ -65,9 +65,9 @@ final class Peer {
   }
 
   /// Writes on as another instance.
-  func renew(_ instance: InstanceID) throws {
+  func renew(_ instance: InstanceID, sentThrough: Int64? = nil) throws {
     author = Author(device: author.device, instance: instance)
-    try store.zones.beginInstance(instance, zone: Self.zone)
+    try store.zones.beginInstance(instance, zone: Self.zone, sentThrough: sentThrough)
   }
 
   var writer: ChangeSetWriter {

@@ -158,6 +158,12 @@ struct Oracle {
     _ loss: RecordState<String>.Loss, _ name: RecordName, _ header: ChangeSetHeader, _ line: Line, _ comesAgain: Bool
   ) -> Bool {
     if let state = states[name], state.isAlive, state.cells[loss.column]?.value == loss.loser.value { return false }
+    // What a copy of an author's file left to that author, it has counted as well.
+    if states[name]?.isAlive == true, let part = ColumnPart(name: loss.column), part.policy == .counter,
+      loss.winner?.author == part.author
+    {
+      return false
+    }
     // A repeated value was judged by the state that its author knew when it wrote the value.
     if comesAgain, let winner = loss.winner, isEarlier(loss.wasLocal ? winner : loss.loser.stamp, header, line) {
       let isForeignImport = loss.loser.stamp.time.isImport && !loss.wasLocal

@@ -32,6 +32,14 @@ import Testing
     return variants
   }
 
+  /// Returns the variants that this run tries. With `MESH_TEST_FAST`, each run tries the same, and only every seventh of
+  /// every seventh, because a node answers each of them.
+  private static func some(of bytes: [UInt8]) -> [[UInt8]] {
+    let variants = Array(variants(of: bytes))
+    guard TestSeeds.isFast else { return variants }
+    return TestSeeds.some(of: TestSeeds.some(of: variants.sorted { $0.lexicographicallyPrecedes($1) }))
+  }
+
   private struct World {
     let mesh: TestMesh
     let zone: ZoneID
@@ -132,7 +140,7 @@ import Testing
       let mesh = world.mesh
       var link: LinkID?
       var tried = 0
-      for variant in Self.variants(of: sample.encoded) {
+      for variant in Self.some(of: sample.encoded) {
         guard let message = try? Message.decode(variant), message != sample else { continue }
         if link.map({ !mesh.isOpen(0, $0) }) ?? true {
           link = try mesh.admit(0, of: mesh.accounts[1], to: 0)
@@ -157,7 +165,7 @@ import Testing
       let mesh = world.mesh
       var tried = 0
       var last: ControlRecord?
-      for variant in Self.variants(of: sample.encoded) {
+      for variant in Self.some(of: sample.encoded) {
         guard let parsed = try? ControlRecord(variant, mesh.cryptography), parsed.act != sample.act else { continue }
         // The participant is the author. Acts that only the owner may write end its session.
         let record = try ControlRecord(

@@ -3,9 +3,13 @@ import MeshTesting
 import Testing
 
 @Suite struct DeterminismTests {
+  private static let steps = TestSeeds.isFast ? 40 : 80
+
   private func trace(_ seed: UInt64, _ storage: Simulation.Storage) throws -> [String] {
     var lines: [String] = []
-    _ = try Simulation(seed: seed, nodes: 4, steps: 80, plan: .crashing, storage: storage).run { lines.append($0) }
+    _ = try Simulation(seed: seed, nodes: 4, steps: Self.steps, plan: .crashing, storage: storage).run {
+      lines.append($0)
+    }
     return lines
   }
 
@@ -15,13 +19,13 @@ import Testing
     #expect(first == (try trace(11, storage)))
     #expect(first != (try trace(12, storage)))
     #expect(first.last?.hasPrefix("digest ") == true)
-    #expect(first.count > 100)
+    #expect(first.count > Self.steps)
   }
 
   /// In two processes, whose hash tables are ordered differently.
   @Test(arguments: [("ordinary", 4), ("shares", 6)])
   func `the command prints the same bytes for the same arguments`(profile: String, nodes: Int) throws {
-    let arguments = ["--seed", "21", "--nodes", "\(nodes)", "--steps", "80", "--profile", profile]
+    let arguments = ["--seed", "21", "--nodes", "\(nodes)", "--steps", "\(Self.steps)", "--profile", profile]
     let first = try simulate(arguments)
     #expect(first == (try simulate(arguments)))
     #expect(first.contains("\ndigest "))

@@ -9,6 +9,12 @@ struct PlanFile: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { name }
 
+  /// The size of a run, as nodes times steps, that `tools/test --fast` has time for.
+  private static let quickSize = 400
+
+  private var isQuick: Bool { (run.nodes ?? 0) * (run.steps ?? 0) <= Self.quickSize }
+
+  /// Returns the plans of all files. With `MESH_TEST_FAST`, those of small meshes.
   static func all() throws -> [PlanFile] {
     let directory = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Seeds")
     return try FileManager.default.contentsOfDirectory(at: directory, includingPropertiesForKeys: nil)
@@ -19,5 +25,6 @@ struct PlanFile: Sendable, CustomTestStringConvertible {
           name: url.deletingPathExtension().lastPathComponent,
           run: try PlannedRun(json: Array(try Data(contentsOf: url))))
       }
+      .filter { !TestSeeds.isFast || $0.isQuick }
   }
 }

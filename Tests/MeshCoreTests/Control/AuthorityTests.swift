@@ -1,5 +1,6 @@
 import MeshCore
 import MeshCrypto
+import MeshTesting
 import Testing
 
 /// Who signs for an account: its first key, successors by the recovery key, administrators.
@@ -175,7 +176,7 @@ import Testing
   @Test("a state is the same in whatever order its statements come, alone or merged, and reads back as it was written")
   func statesAreSets() throws {
     var generator = Generator(seed: 90)
-    for _ in 0..<60 {
+    for _ in TestSeeds.through(60) {
       let (account, acts) = try history(&generator)
       var whole = account.state
       for act in acts { act(&whole) }

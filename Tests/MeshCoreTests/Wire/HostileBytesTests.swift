@@ -1,4 +1,5 @@
 import MeshCore
+import MeshTesting
 import Testing
 
 /// Bytes that nobody honest would send. A decoder accepts what has exactly that encoding, or throws its typed error.
@@ -17,7 +18,7 @@ import Testing
   func mutatedBytesAreRefusedOrHaveOneEncoding(form: WireForm) throws {
     var generator = Generator(seed: 11)
     var accepted = 0
-    for _ in 0..<200 {
+    for _ in TestSeeds.through(200) {
       let original = try form.random(&generator)
       for _ in 0..<50 {
         var bytes = original
@@ -48,7 +49,7 @@ import Testing
   @Test(arguments: WireForm.all)
   func noProperPrefixIsAccepted(form: WireForm) throws {
     var generator = Generator(seed: 12)
-    for _ in 0..<30 {
+    for _ in TestSeeds.through(30) {
       let bytes = try form.random(&generator)
       for count in 0..<bytes.count { #expect(throws: (any Error).self) { try form.again(Array(bytes[..<count])) } }
     }
@@ -57,14 +58,14 @@ import Testing
   @Test(arguments: WireForm.all)
   func randomBytesDoNoHarm(form: WireForm) {
     var generator = Generator(seed: 13)
-    for _ in 0..<5_000 { _ = isAccepted(generator.bytes(generator.below(80)), form) }
+    for _ in TestSeeds.through(5_000) { _ = isAccepted(generator.bytes(generator.below(80)), form) }
   }
 
   @Test(arguments: WireForm.all)
   func claimedCountsReserveNothing(form: WireForm) {
     // A count of anything up to 2⁶⁴, wherever it lies, followed by next to nothing.
     var generator = Generator(seed: 14)
-    for _ in 0..<5_000 {
+    for _ in TestSeeds.through(5_000) {
       var writer = ByteWriter()
       writer.raw(generator.bytes(generator.below(3)))
       writer.varint(generator.magnitude())

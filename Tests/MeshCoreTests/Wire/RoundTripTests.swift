@@ -1,11 +1,12 @@
 import MeshCore
+import MeshTesting
 import Testing
 
 @Suite struct RoundTripTests {
   @Test(arguments: WireForm.all)
   func randomValuesAreReadAsTheyWereWritten(form: WireForm) throws {
     var generator = Generator(seed: 1)
-    for turn in 0..<1_000 {
+    for turn in TestSeeds.through(1_000) {
       #expect(try form.roundTrips(&generator), "\(form), value \(turn)")
     }
   }

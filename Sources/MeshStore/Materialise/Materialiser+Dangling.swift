@@ -19,7 +19,9 @@ extension Materialiser {
   /// Returns whether a noted row stays until it moves to the zone in which its parent has appeared. The program must find
   /// it meanwhile. A row doesn't follow another record that happens to have the key of an earlier parent.
   private func isToFollow(_ ref: RecordRef, _ parent: RecordRef) throws -> Bool {
-    guard try transaction.catalog.zones().privateZone == records.zone.id, try records.load(parent) == nil,
+    let zones = try transaction.catalog.zones()
+    guard zones.privateZone == records.zone.id, try records.load(parent) == nil,
+      let zone = try transaction.occupant(parent, besides: records.zone.id), zones.mayWrite(zone),
       try dangling[ref]?.contains(parent) == true
         || transaction.held.danglingParents(of: ref, in: records.zone.id).contains(parent)
     else { return false }

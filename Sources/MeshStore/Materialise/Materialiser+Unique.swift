@@ -8,10 +8,11 @@ extension Materialiser {
   /// Removes the rows that block the record from the table, if all of them come after it. Returns false if one stays,
   /// or if nobody can tell which they are. The record is then held, and waits for them to change.
   func makeWay(_ ref: RecordRef, _ table: TableForm, _ values: [Int64: Value], _ message: String) throws -> Bool {
-    let rivals = try rivals(ref, table, values)
+    let unique = UniqueRivals(records: records)
+    let rivals = try unique.of(ref, table, values)
     let places = try rivals.map { rival in try transaction.occupant(rival).flatMap { try materialiser(ofZone: $0) } }
     guard !rivals.isEmpty, try zip(rivals, places).allSatisfy({ try comes(ref, before: $0, of: $1) }),
-      try !refers(ref, values, to: rivals)
+      try !unique.refers(ref, values, to: rivals)
     else {
       for rival in rivals { try wait(ref, for: rival) }
       return false
@@ -31,9 +32,39 @@ extension Materialiser {
     return own == other ? ref.key < rival.key : try transaction.catalog.zones().precedes(own, other)
   }
 
+  /// Tries records that the row blocked, because the row has changed.
+  func release(_ ref: RecordRef, _ table: TableForm) throws {
+    if !table.schema.uniqueIndexes.isEmpty { try appear(ref, isFree: true) }
+  }
+}
+
+/// Finds the rows that keep a record from its table, because they have a value that must be unique.
+private struct UniqueRivals {
+  let records: ZoneRecords
+  private var transaction: Transaction { records.transaction }
+
+  /// Returns the records whose rows have a unique value of the record, in the order of their keys.
+  func of(_ ref: RecordRef, _ table: TableForm, _ values: [Int64: Value]) throws -> [RecordRef] {
+    var found: Set<RecordRef> = []
+    for index in table.schema.uniqueIndexes where !index.isPartial {
+      let places = index.columns.map { name in name.flatMap(table.index(named:)) }
+      let wanted = places.map { place in place.map { values[table.columns[$0].id] ?? table.defaultValue($0) } ?? .null }
+      // The value of an expression is not known here, and NULL is equal to nothing.
+      guard !wanted.contains(.null) else { continue }
+      let terms = zip(index.columns, index.collations).map { "\(($0 ?? "").quotedName) = ? COLLATE \($1.quotedName)" }
+      let keys = try transaction.sql.all(
+        "SELECT \(table.keyName.quotedName) FROM main.\(table.schema.name.quotedName) WHERE "
+          + terms.joined(separator: " AND "), wanted
+      ) { RecordRef(table: table.id, key: table.form.canonical($0.value(0))) }
+      found.formUnion(keys)
+    }
+    found.remove(ref)
+    return found.sorted { $0.key < $1.key }
+  }
+
   /// Returns whether the record refers to a rival, directly or through others. It can't be shown instead of a record
   /// that it needs.
-  private func refers(_ ref: RecordRef, _ values: [Int64: Value], to rivals: [RecordRef]) throws -> Bool {
+  func refers(_ ref: RecordRef, _ values: [Int64: Value], to rivals: [RecordRef]) throws -> Bool {
     var (seen, next): (Set<RecordRef>, [RecordRef]) = ([], parents(ref, values))
     while let parent = next.popLast() {
       if rivals.contains(parent) { return true }
@@ -53,28 +84,5 @@ extension Materialiser {
       }
       return RecordRef(table: parent.id, key: parent.parentKey(value))
     }
-  }
-
-  /// Tries records that the row blocked, because the row has changed.
-  func release(_ ref: RecordRef, _ table: TableForm) throws {
-    if !table.schema.uniqueIndexes.isEmpty { try appear(ref, isFree: true) }
-  }
-
-  private func rivals(_ ref: RecordRef, _ table: TableForm, _ values: [Int64: Value]) throws -> [RecordRef] {
-    var found: Set<RecordRef> = []
-    for index in table.schema.uniqueIndexes where !index.isPartial {
-      let places = index.columns.map { name in name.flatMap(table.index(named:)) }
-      let wanted = places.map { place in place.map { values[table.columns[$0].id] ?? table.defaultValue($0) } ?? .null }
-      // The value of an expression is not known here, and NULL is equal to nothing.
-      guard !wanted.contains(.null) else { continue }
-      let terms = zip(index.columns, index.collations).map { "\(($0 ?? "").quotedName) = ? COLLATE \($1.quotedName)" }
-      let keys = try transaction.sql.all(
-        "SELECT \(table.keyName.quotedName) FROM main.\(table.schema.name.quotedName) WHERE "
-          + terms.joined(separator: " AND "), wanted
-      ) { RecordRef(table: table.id, key: table.form.canonical($0.value(0))) }
-      found.formUnion(keys)
-    }
-    found.remove(ref)
-    return found.sorted { $0.key < $1.key }
   }
 }

@@ -365,16 +365,18 @@ final class Materialiser {
       }
     }
     if missing.isEmpty && restored.isEmpty { return }
-    // The reference in the row may not have been sent yet. The flush of the record decides, and until then a program that
-    // has just written the row must find it.
-    if isPartial, try isPending(ref) { return }
     for entry in missing { try wait(ref, for: entry.parent) }
     for entry in missing {
       guard let lost = try entry.reference.isReset ? lostDefault(entry.reference, ref, home) : entry.parent else {
         continue
       }
-      return try withdraw(ref, table, record, reason(lost))
+      let reason = try reason(lost)
+      // The row may be about to move to that zone. A program that has just written it must find it until its flush.
+      if reason == .parentElsewhere, isPartial, try isPending(ref) { return }
+      return try withdraw(ref, table, record, reason)
     }
+    // The reference in the row may not have been sent yet.
+    if isPartial, try isPending(ref) { return }
     try requireNoticed(ref, record, records.state(ref, record))
     try reset(ref, table, record, row, missing.map { ($0.reference, $0.value) }, restored)
   }

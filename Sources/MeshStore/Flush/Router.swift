@@ -149,7 +149,8 @@ struct Router {
     // is.
     let home = try home(ref, table, row, own: shown)
     if home == shown {
-      return entry.ids.isEmpty || entry.isLocal && !zones.mayWrite(shown) ? .drop : .zone(shown)
+      // The record may have been about to follow its parent, which has come back.
+      return (entry.ids.isEmpty || entry.isLocal) && !zones.mayWrite(shown) ? .drop : .zone(shown)
     }
     if zones.mayWrite(shown) && zones.mayWrite(home) { return .move(from: shown, to: home) }
     if entry.ids.isEmpty { return .drop }

@@ -372,7 +372,7 @@ final class Materialiser {
       }
       let reason = try reason(lost)
       // The row may be about to move to that zone. A program that has just written it must find it until its flush.
-      if reason == .parentElsewhere, isPartial, try isPending(ref) { return }
+      if reason == .parentElsewhere, isPartial, try isPending(ref) || isToBeRouted(ref) { return }
       return try withdraw(ref, table, record, reason)
     }
     // The reference in the row may not have been sent yet.
@@ -392,10 +392,23 @@ final class Materialiser {
     return true
   }
 
+  /// Returns whether a program wrote the record after the notes that are flushed now.
+  private func isToBeRouted(_ ref: RecordRef) throws -> Bool {
+    guard try others != nil && transaction.pending.hasUnrouted() else { return false }
+    guard try unrouted.get().contains(ref) else { return false }
+    hasPostponed = true
+    return true
+  }
+
+  /// The records with notes whose zone is unknown. Computed on first use.
+  private lazy var unrouted = Result { try canonical(transaction.pending.unrouted()) }
+
   /// The records with pending notes by programs, which may be moving to another zone. Computed on first use.
-  private lazy var pending = Result {
+  private lazy var pending = Result { try canonical(transaction.pending.written(besidesLooks: records.zone.id)) }
+
+  private func canonical(_ refs: [RecordRef]) -> Set<RecordRef> {
     Set(
-      try transaction.pending.written(besidesLooks: records.zone.id).compactMap { ref in
+      refs.compactMap { ref in
         transaction.catalog.table(ref.table).map { RecordRef(table: $0.id, key: $0.form.canonical(ref.key)) }
       })
   }

@@ -243,6 +243,13 @@ struct PendingTable {
     WHERE key IS NOT NULL AND op <> \(PendingSlice.Op.look) AND (op <> \(PendingSlice.Op.depart) OR abs(zone) = ?)
     """
 
+  /// Returns the records that programs wrote and whose notes have no zone, with their keys as they are spelled.
+  func unrouted() throws -> [RecordRef] {
+    try sql.all(
+      "SELECT DISTINCT tbl, key FROM mesh_pending WHERE zone IS NULL AND key IS NOT NULL AND op <> \(PendingSlice.Op.look)"
+    ) { $0.ref(0) }
+  }
+
   /// Returns the notes of a record that have a zone.
   func routed(_ ref: RecordRef) throws -> [Routed] { try sql.all(Self.ofRecord, ref.place, Self.routed) }
 

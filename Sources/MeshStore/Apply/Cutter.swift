@@ -111,11 +111,8 @@ struct Cutter {
   }
 
   /// Sets the records to the state that results from the rest of the log.
-  ///
-  /// - Parameter areWritten: Whether programs wrote their rows, and nothing of that is kept.
   func restate(
-    _ refs: [RecordRef], _ replay: Replay, _ refused: [RecordRef: String], _ aftermath: [Author: Aftermath],
-    areWritten: Bool = false, now: Int64
+    _ refs: [RecordRef], _ replay: Replay, _ refused: [RecordRef: String], _ aftermath: [Author: Aftermath], now: Int64
   ) throws {
     let records = ZoneRecords(transaction, zone: zone)
     let materialiser = try Materialiser(records, transaction.progress(), refused: refused)
@@ -123,7 +120,6 @@ struct Cutter {
     let others = aftermath.filter { $0.value != .receipt }
     for ref in refs {
       guard let old = try records.load(ref) else { continue }
-      if !areWritten { try materialiser.requireNoticed(ref, old, records.state(ref, old)) }
       let after = replay.states[ref] ?? State()
       // Values that are written again need their bytes again.
       if !aftermath.isEmpty, old.isShown, !old.shown.isEmpty, let table = transaction.catalog.table(ref.table) {

@@ -46,7 +46,7 @@ extension Transaction {
       // Only the rows had the merged values, so these are read back from the log.
       let ordered = refs.sorted { ($0.table, $0.key) < ($1.table, $1.key) }
       let cutter = try Cutter(self, row, try reader(row.zone), [:])
-      try cutter.restate(ordered, cutter.replay(ordered, [:]), refused, [:], areWritten: true, now: now)
+      try cutter.restate(ordered, cutter.replay(ordered, [:]), refused, [:], now: now)
     }
     for (place, was) in before {
       var room = StoreLimits.assetInMemory

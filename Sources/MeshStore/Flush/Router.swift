@@ -163,18 +163,16 @@ struct Router {
   /// Returns the zone of a record without a row, whose place a program's new row takes. The record waits for its parent,
   /// or the table refused it. In the same zone the new row overwrites it, and in another zone it moves.
   private func hidden(_ ref: RecordRef) throws -> Int64? {
+    let alive = try transaction.recordRows.zones(of: ref, .alive).filter { zone in
+      zones.mayWrite(zone) && (zone == zones.privateZone || zones.entries[zone]?.role == .owned)
+    }
+    if alive.isEmpty { return nil }
     let left = try transaction.pending.routed(ref).filter { $0.op == PendingSlice.Op.depart }.map { abs($0.zone) }
-    return try transaction.recordRows.zones(of: ref, .alive).filter { zone in
-      guard !left.contains(zone), isOwn(zone), zones.mayWrite(zone), let row = try transaction.zoneRows.read(id: zone)
-      else { return false }
+    return try alive.filter { zone in
+      guard !left.contains(zone), let row = try transaction.zoneRows.read(id: zone) else { return false }
       let reason = try ZoneRecords(transaction, zone: row).load(ref)?.held
       return reason == .constraint || reason?.concernsParent == true
     }.min(by: zones.precedes)
-  }
-
-  /// Whether only this account puts records into the zone, or takes them out.
-  private func isOwn(_ zone: Int64) -> Bool {
-    zone == zones.privateZone || zones.entries[zone].map { $0.role == .owned } ?? false
   }
 
   private func routeDelete(_ entry: Entry, _ zone: Int64) throws -> Route {

@@ -394,8 +394,7 @@ final class Materialiser {
 
   /// Returns whether a program wrote the record after the notes that are flushed now.
   private func isToBeRouted(_ ref: RecordRef) throws -> Bool {
-    guard try others != nil && transaction.pending.hasUnrouted() else { return false }
-    guard try unrouted.get().contains(ref) else { return false }
+    guard try others != nil && unrouted.get().contains(ref) else { return false }
     hasPostponed = true
     return true
   }

@@ -99,6 +99,21 @@ import Testing
     #expect(try a.rows("SELECT v FROM c") == ["\"v1\""])
   }
 
+  @Test func itIsInAReceiptWhenItsShareLeavesTheMachine() throws {
+    let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
+    try converge([alice, bob])
+    try bob.run(
+      """
+      UPDATE mesh_state SET applying = 1; UPDATE reminders SET title = 'mine' WHERE id = 'r1';
+      UPDATE mesh_state SET applying = 0
+      """)
+    try bob.drop(SharedList.share)
+    #expect(try bob.rows("SELECT id FROM reminders").isEmpty)
+    let receipts = try bob.store.zones.receipts(SharedList.share)
+    #expect(receipts.map(\.record.key) == [.text("r1")], "the other rows were not written")
+    #expect(receipts.first?.values?["title"] == .text("mine"))
+  }
+
   @Test func itIsFoundBeforeAnotherRecordTakesItsUniqueValue() throws {
     let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, u TEXT, v TEXT)"
     let (a, b) = (try Peer(1, schema: schema, track: ["t"]), try Peer(2, schema: schema, track: ["t"]))

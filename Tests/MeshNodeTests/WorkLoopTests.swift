@@ -7,14 +7,12 @@ import Testing
   private actor Script {
     private var steps: [WorkLoop.Step]
     private(set) var waits: [Duration] = []
-    private(set) var now = ContinuousClock.now
 
     init(_ steps: [WorkLoop.Step]) { self.steps = steps }
 
     var isOver: Bool { steps.isEmpty }
     func next() -> WorkLoop.Step { steps.isEmpty ? .done : steps.removeFirst() }
     func wait(_ duration: Duration) { waits.append(duration) }
-    func pass(_ duration: Duration) { now += duration }
   }
 
   /// Runs the loop with one wake-up only.
@@ -26,11 +24,7 @@ import Testing
     waker.yield()
     waker.finish()
     await WorkLoop(backoff: .work).run(
-      wakeups, sleep: { await script.wait($0) }, now: { await script.now },
-      step: {
-        await script.pass(time)
-        return await script.next()
-      })
+      wakeups, sleep: { await script.wait($0) }, step: { (await script.next(), time) })
     return script
   }
 

@@ -65,7 +65,12 @@ actor Node {
 
   /// Flushes and merges whenever there is work. A fault is reported, and the work is tried again after growing waits.
   nonisolated func runWork() async {
-    await WorkLoop(backoff: .work).run(wakeups) { await withParts { $0.driver.workStep() } }
+    await WorkLoop(backoff: .work).run(wakeups) {
+      await withParts { parts in
+        let begun = ContinuousClock.now
+        return (parts.driver.workStep(), .now - begun)
+      }
+    }
   }
 
   func listen(_ address: HostPort) async throws -> Listener {

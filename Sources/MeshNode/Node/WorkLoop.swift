@@ -24,32 +24,30 @@ struct WorkLoop {
   ///
   /// - Parameters:
   ///   - sleep: Waits until the next attempt.
-  ///   - now: Returns the present time.
+  ///   - step: Does a step. Returns its outcome and how long it took, without the time in which it waited for its turn:
+  ///     while the node handles messages, no program waits for this loop.
   func run(
     _ wakeups: AsyncStream<Void>, sleep: (Duration) async -> Void = { try? await Task.sleep(for: $0) },
-    now: () async -> ContinuousClock.Instant = { .now }, step: () async -> Step
+    step: () async -> (outcome: Step, took: Duration)
   ) async {
     for await _ in wakeups {
       var failures = 0
-      var begun = await now()
       var next = await step()
-      while next != .done, !Task.isCancelled {
-        if next == .failed {
+      while next.outcome != .done, !Task.isCancelled {
+        if next.outcome == .failed {
           failures += 1
           await sleep(backoff.delay(after: failures))
           if Task.isCancelled { return }
-        } else if next == .held {
+        } else if next.outcome == .held {
           await sleep(ReplicaDriver.lockLook)
         } else {
           failures = 0
-          let took = await now() - begun
-          if let pause = Self.turn(after: took, isSlice: next == .slice) {
+          if let pause = Self.turn(after: next.took, isSlice: next.outcome == .slice) {
             await sleep(pause)
           } else {
             await Task.yield()
           }
         }
-        begun = await now()
         next = await step()
       }
       if Task.isCancelled { return }

@@ -321,7 +321,8 @@ public final class Replica: Part {
     case .assetBacklog(let zone, let backlog):
       if sessions.isCommon(zone, link) { sessions[link]?.progress.lacks(zone, backlog) }
 
-    case .want, .admitted, .announceOnly, .credit, .ping, .pong: break
+    case .want(let zone, let vector): try membership.meet(zone, link, wanted: vector, now: now)
+    case .admitted, .announceOnly, .credit, .ping, .pong: break
     }
   }
 }

@@ -29,6 +29,17 @@ import Testing
     outputs.count { if case .read = $0 { true } else { false } }
   }
 
+  /// The wants that the conversation's caller has to answer.
+  private func meetings(_ outputs: [Conversation.Output]) -> Int {
+    outputs.count { if case .deliver(.want) = $0 { true } else { false } }
+  }
+
+  /// Lets the peer's first want of the zone arrive, and answers it.
+  private func want(_ conversation: inout Conversation) throws -> [Conversation.Output] {
+    try #require(meetings(conversation.handle(.message(.want(zone, VersionVector())), now: 0)) == 1)
+    return conversation.handle(.met(zone, wanted: VersionVector()), now: 0)
+  }
+
   private func announcements(_ outputs: [Conversation.Output]) -> Int {
     outputs.count { if case .sayMerged(zone, isAll: false) = $0 { true } else { false } }
   }
@@ -48,7 +59,7 @@ import Testing
   @Test func `no more is sent than the peer gave credit for, and a batch`() throws {
     var conversation = try open()
     let batch = [UInt8](repeating: 0, count: 1 << 20)
-    var outputs = conversation.handle(.message(.want(zone, VersionVector())), now: 0)
+    var outputs = try want(&conversation)
     var bytes = 0
     var position: Int64 = 0
     while reads(outputs) > 0 {
@@ -65,7 +76,7 @@ import Testing
   @Test("what another device has acknowledged is still sent to the peer that passes it on")
   func relayedAcknowledgement() throws {
     var conversation = try open()
-    let outputs = conversation.handle(.message(.want(zone, VersionVector())), now: 0)
+    let outputs = try want(&conversation)
     #expect(reads(outputs) == 1)
     _ = conversation.handle(.batch(zone, ChangeSetBatch(changeSets: [], position: 0, isComplete: true)), now: 0)
     let account = try TestAccount(devices: 1, seed: 1)
@@ -79,6 +90,19 @@ import Testing
     #expect(read == [VersionVector()])
   }
 
+  @Test("a peer is met when it wants a zone that is in common here, or when the zone that it wanted is, and once")
+  func peersAreMetOnce() throws {
+    var conversation = try open()
+    let other = try zone(1)
+    #expect(meetings(conversation.handle(.message(.want(zone, vector(1))), now: 0)) == 1)
+    #expect(reads(conversation.handle(.met(zone, wanted: vector(1)), now: 0)) == 1)
+    _ = conversation.handle(.batch(zone, ChangeSetBatch(changeSets: [], position: 0, isComplete: true)), now: 0)
+    let again = conversation.handle(.message(.want(zone, vector(2))), now: 0)
+    #expect(meetings(again) == 0 && reads(again) == 1)
+    #expect(meetings(conversation.handle(.message(.want(other, vector(1))), now: 0)) == 0, "it is not in common")
+    #expect(meetings(conversation.handle(.share(other, stored: VersionVector()), now: 0)) == 1)
+  }
+
   private func zone(_ number: Int) throws -> ZoneID {
     try #require(ZoneID((0..<32).map { $0 == 0 ? UInt8(number) : 0xee }))
   }
@@ -88,7 +112,7 @@ import Testing
     var conversation = try open()
     for number in 0..<17 { _ = conversation.handle(.message(.want(try zone(number), VersionVector())), now: 0) }
     let answered = try (0..<17).map {
-      reads(conversation.handle(.share(try zone($0), stored: VersionVector()), now: 0))
+      meetings(conversation.handle(.share(try zone($0), stored: VersionVector()), now: 0))
     }
     #expect(answered == Array(repeating: 1, count: 16) + [0])
   }
@@ -106,7 +130,9 @@ import Testing
     _ = conversation.handle(.message(.want(try zone(1), try authors(Limits.authors - 1))), now: 0)
     _ = conversation.handle(.message(.want(try zone(2), try authors(2))), now: 0)
     _ = conversation.handle(.message(.want(try zone(3), try authors(1))), now: 0)
-    let answered = try (1...3).map { reads(conversation.handle(.share(try zone($0), stored: VersionVector()), now: 0)) }
+    let answered = try (1...3).map {
+      meetings(conversation.handle(.share(try zone($0), stored: VersionVector()), now: 0))
+    }
     #expect(answered == [1, 0, 1])
   }
 
@@ -114,7 +140,7 @@ import Testing
     var conversation = try open()
     _ = conversation.handle(.message(.credit(.max)), now: 0)
     let batch = [UInt8](repeating: 0, count: 1 << 20)
-    var outputs = conversation.handle(.message(.want(zone, VersionVector())), now: 0)
+    var outputs = try want(&conversation)
     var count = 0
     while reads(outputs) > 0, count < 100 {
       count += 1
@@ -144,7 +170,7 @@ import Testing
 
   @Test func `a peer that asked for announcements gets no change sets but a vector`() throws {
     var conversation = try open()
-    _ = conversation.handle(.message(.want(zone, VersionVector())), now: 0)
+    _ = try want(&conversation)
     _ = conversation.handle(.batch(zone, ChangeSetBatch(changeSets: [], position: 1, isComplete: true)), now: 0)
     _ = conversation.handle(.message(.announceOnly(zone)), now: 0)
     #expect(announcements(conversation.handle(.tick, now: 0)) == 1)

@@ -180,7 +180,7 @@ import Testing
     try mesh.meet(1, 0)
     try give(try chain(mesh, zone, 600, epoch), to: mesh, zone)
     let link = try mesh.admit(0, of: mesh.accounts[1], to: 0)
-    try mesh.give(.controlHeads(zone, []), to: 0, link)
+    try mesh.give(.want(zone, VersionVector()), to: 0, link)
     func asked() -> [EpochID] {
       (mesh.nodes[0].sent[link] ?? []).flatMap { message -> [EpochID] in
         if case .keyRequest(_, let epochs) = message { epochs } else { [] }

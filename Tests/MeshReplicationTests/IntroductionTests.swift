@@ -64,6 +64,19 @@ import Testing
     if !isRevoked { try mesh.expectEqual([0, 2], zone) }
   }
 
+  @Test("what a member says of a share before the joiner knows that it was let in is said again")
+  func metAgain() throws {
+    let mesh = try TestMesh([2, 1])
+    let zone = try mesh.share()
+    try mesh.write(0, "a", "first", in: zone)
+    try joinAnotherShare(mesh)
+    try mesh.connect(2, 0)
+    #expect(try mesh.join(2, mesh.invite(zone), at: 0, isLate: true) == .done)
+    let peer = try #require(mesh.nodes[2].replica.peerViews.first)
+    #expect(peer.acknowledged[zone] == mesh.nodes[0].store.mergedVector(zone))
+    try mesh.expectEqual([0, 2], zone)
+  }
+
   @Test("an account that introduces itself with records whose parents are lacking is told nothing of the share")
   func introducedWithoutParents() throws {
     let mesh = try TestMesh([2, 1])

@@ -38,8 +38,12 @@ extension TestMesh {
   }
 
   /// Makes a node dial another with an invite to a share.
+  ///
+  /// - Parameter isLate: Whether all other messages arrive before the joiner knows that it was let in.
   @discardableResult
-  func join(_ joiner: Int, _ link: ShareLink, at member: Int, claims: Bool = true) throws -> Joined {
+  func join(
+    _ joiner: Int, _ link: ShareLink, at member: Int, claims: Bool = true, isLate: Bool = false
+  ) throws -> Joined {
     let keys = nodes[joiner].keys
     let (session, info) = try open(member, peer: keys.sessionKey)
     let dialler = LinkInfo(
@@ -56,6 +60,7 @@ extension TestMesh {
         case .send(let message): try give(message, to: member, session)
         case .offered(let offer): if !claims { result = .offered(offer) }
         case .done(let joined):
+          if isLate { try pump() }
           try nodes[joiner].replica.admission.adopt(joined, now: now)
           result = .done
         case .wait: result = .wait

@@ -73,8 +73,9 @@ final class Acknowledgements: Part {
   }
 
   /// Tells a peer with which the zone is in common from now on what is here.
-  func introduce(_ link: LinkID, _ id: ZoneID, merged: VersionVector, now: Moment) throws {
+  func introduce(_ link: LinkID, _ id: ZoneID, now: Moment) throws {
     try sendHeads([link], id)
+    let merged = try store.log.mergedVector(id)
     sessions.send(
       link, certificate == nil ? .have(id, merged) : .acknowledgement(acknowledgement(id, merged, now: now)))
     downloads.forgetBacklog(id)

@@ -16,6 +16,9 @@ public struct Conversation: Sendable {
     /// A zone is known to be in common, at any time after `admitted`. The peer is asked for change sets beyond
     /// `stored`.
     case share(ZoneID, stored: VersionVector)
+    /// The peer's first `want` of a common zone was delivered and handled. The peer is sent the change sets beyond the
+    /// vector.
+    case met(ZoneID, wanted: VersionVector)
     /// A zone is no longer in common.
     case unshare(ZoneID)
     /// The log of a zone has grown.
@@ -36,7 +39,8 @@ public struct Conversation: Sendable {
     /// A request to tell the peer what is merged of a zone. If `isAll` is true, the peer has been sent all of it.
     /// Otherwise it may ask for it.
     case sayMerged(ZoneID, isAll: Bool)
-    /// A message for the code that knows the account, the control log and the store.
+    /// A message for the code that knows the account, the control log and the store. The first `want` of a zone that is
+    /// in common is one: it shows that the peer knows the zone to be in common too. Answer it with `met`.
     case deliver(Message)
     /// A request to read change sets that the peer wants from the log.
     case read(ZoneID, beyond: VersionVector, after: Int64)
@@ -129,8 +133,10 @@ public struct Conversation: Sendable {
     case .share(let zone, let stored):
       guard zones[zone] == nil else { return [] }
       zones[zone] = Exchange()
-      guard let vector = early.removeValue(forKey: zone) else { return [.send(.want(zone, stored))] }
-      return [.send(.want(zone, stored))] + want(zone, vector)
+      let early = early.removeValue(forKey: zone).map { Output.deliver(.want(zone, $0)) }
+      return [.send(.want(zone, stored))] + (early.map { [$0] } ?? [])
+    case .met(let zone, let vector):
+      return want(zone, vector)
     case .unshare(let zone):
       zones[zone] = nil
       return []
@@ -176,7 +182,7 @@ public struct Conversation: Sendable {
       credit = min(Choices.creditWindow, credit + Int(min(bytes, UInt64(Choices.creditWindow))))
       return zones.keys.sorted().flatMap { read($0) }
     case (.open, .want(let zone, let vector)):
-      guard zones[zone] == nil else { return want(zone, vector) }
+      if let exchange = zones[zone] { return exchange.wanted == nil ? [.deliver(message)] : want(zone, vector) }
       let others = early.reduce(0) { $1.key == zone ? $0 : $0 + $1.value.numbers.count }
       let fits = others + vector.numbers.count <= Limits.authors
       if early.count < Self.earlyWants, fits { early[zone] = vector }

@@ -68,21 +68,27 @@ struct Membership: Part {
     sessions.send(link, .controlRecords(id, batch))
   }
 
+  /// Asks a peer for the change sets of a zone that is in common from now on.
   func share(_ zone: ZoneID, _ link: LinkID, now: Moment) throws {
     guard let session = sessions[link], session.conversation.isOpen, let peer = session.peer,
       isCommon(zone, with: peer.account), !session.conversation.commonZones.contains(zone)
     else { return }
-    // The receiver takes what it is told of a share only after it knows the share.
-    if peer.account == account.id { try schema.sendOwnerPolicies(link) } else { try schema.send(link) }
-    let stored = try store.log.storedVector(zone)
-    let merged = try store.log.mergedVector(zone)
-    try sessions.handle(link, .share(zone, stored: stored), now: now)
+    let want = try sessions.handle(link, .share(zone, stored: try store.log.storedVector(zone)), now: now)
     due.note(.assets)
     downloads.forgetAside()
-    try acknowledgements.introduce(link, zone, merged: merged, now: now)
-    // The peer was asked for keys before the zone was in common, and did not give them.
+    if case .want(_, let vector)? = want { try meet(zone, link, wanted: vector, now: now) }
+  }
+
+  /// Tells a peer what is here of a common zone, after its first `want` has shown that it knows the zone to be in
+  /// common. It would have ignored this before.
+  func meet(_ zone: ZoneID, _ link: LinkID, wanted: VersionVector, now: Moment) throws {
+    guard let peer = sessions[link]?.peer else { return }
+    if peer.account == account.id { try schema.sendOwnerPolicies(link) } else { try schema.send(link) }
+    try acknowledgements.introduce(link, zone, now: now)
+    // The peer may have been asked for keys before, and did not give them.
     sessions[link]?.keys.forgetRequests()
     keys.request(link)
+    try sessions.handle(link, .met(zone, wanted: wanted), now: now)
   }
 
   /// Offers a zone to the open sessions, after a new zone or a new member appeared.

@@ -9,7 +9,8 @@ extension TableSchema {
     guard let entry = try entry(db, name), entry.kind == .table else { return nil }
     let indexes = try Index.all(db, entry.name)
     let all = try columns(db, entry)
-    let columns = all.compactMap(\.self)
+    let readable = all.compactMap(\.self)
+    let columns = readable.filter { !SchemaDescription.isReserved($0.name) }
     let hasKey = columns.contains(where: \.isKey)
     return TableSchema(
       name: entry.name,
@@ -31,7 +32,8 @@ extension TableSchema {
         sql: """
           SELECT name FROM main.sqlite_schema
           WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE AND name NOT LIKE 'mesh\\_%' ESCAPE '\\' ORDER BY name
-          """, arguments: [entry.name]), unreadableColumns: all.count - columns.count)
+          """, arguments: [entry.name]), unreadableColumns: all.count - readable.count,
+      reservedColumns: readable.map(\.name).filter(SchemaDescription.isReserved))
   }
 
   /// Returns the kind of the main schema's table or view with this name, and its name as it is spelled there.

@@ -83,6 +83,8 @@ struct TableSchema: Hashable, Sendable {
   var triggers: [String]
   /// The number of columns that are left out because their names are no valid text.
   var unreadableColumns = 0
+  /// The columns that are left out because their names are reserved.
+  var reservedColumns: [String] = []
 
   /// The key, if it is one column.
   var keyColumn: Column? {

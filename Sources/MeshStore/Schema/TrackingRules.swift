@@ -118,8 +118,13 @@ extension TrackingRules {
   }
 
   private static func names(_ schema: TableSchema) -> [String] {
-    guard schema.unreadableColumns > 0 else { return [] }
-    return ["the names of \(schema.unreadableColumns) of its columns are no valid text; rename these columns"]
+    let reserved = schema.reservedColumns.map { name in
+      "the column \(name) is not synchronized, because names that begin with mesh_ or sqlite_ are reserved; rename it"
+    }
+    guard schema.unreadableColumns > 0 else { return reserved }
+    return reserved + [
+      "the names of \(schema.unreadableColumns) of its columns are no valid text; rename these columns"
+    ]
   }
 
   private static func uniques(_ schema: TableSchema) -> [String] {

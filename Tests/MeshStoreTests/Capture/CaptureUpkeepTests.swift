@@ -50,6 +50,19 @@ import Testing
     #expect(try bench.noted() == ["t insert 'k'", "t update 'k' [b]", "t update 'k' []", "t update 'k' [b c]"])
   }
 
+  @Test("a column with a reserved name is left out, and named, if it is added later")
+  func reservedColumn() throws {
+    let bench = try CaptureBench(Self.table, track: ["t"])
+    try bench.execute("ALTER TABLE t ADD COLUMN mesh_c DEFAULT 7")
+    _ = try update(bench)
+    try bench.execute("INSERT INTO t (id, a, mesh_c) VALUES ('k', 1, 2); UPDATE t SET mesh_c = 8")
+    #expect(try bench.noted() == ["t insert 'k'"])
+    #expect(
+      try bench.file.read { try TrackingRules.laterViolations($0) }.map(\.text) == [
+        "the column mesh_c is not synchronized, because names that begin with mesh_ or sqlite_ are reserved; rename it"
+      ])
+  }
+
   @Test func `a re-created table gets its triggers back`() throws {
     let bench = try CaptureBench(Self.table, track: ["t"])
     try bench.execute(

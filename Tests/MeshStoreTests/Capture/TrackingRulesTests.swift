@@ -40,6 +40,8 @@ import Testing
       "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, p, q, FOREIGN KEY (p, q) REFERENCES t (id, p))",
       "(p, q) has several columns"
     ),
+    ("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a, Mesh_x)", "the column Mesh_x is not synchronized"),
+    ("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a, sqlite_x AS (a))", "the column sqlite_x is not synchronized"),
   ]
 
   @Test(arguments: refused)

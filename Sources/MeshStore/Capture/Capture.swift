@@ -93,7 +93,9 @@ extension Capture {
       db, table: table.id, current: table.layout, key: key.name, columns: Layout.names(of: schema, form))
     if layout.id != table.layout { finding.reasons.insert(.layoutChanged) }
     if let before {
-      for (old, new) in try noteRenamed(db, table.id, before, layout) {
+      let renamed = try RenamedColumns(db, table.id, before, layout)
+      finding.reused = renamed.reused
+      for (old, new) in renamed.names {
         try PolicyTable.follow(db, (table.name, old), to: (table.name, new))
         policies[table.name.folded] = try ColumnPolicies.all(db)[table.name.folded]
       }
@@ -142,27 +144,6 @@ extension Capture {
         for _ in takes where next != table { next = next.flatMap { takes[$0] } }
         return next == table
       })
-  }
-
-  /// Distinguishes renamed columns from new ones: SQLite has put the new names of renamed ones into the trigger.
-  ///
-  /// - Returns: The former and the new names.
-  private static func noteRenamed(
-    _ db: Database, _ table: Int64, _ before: Layout, _ layout: Layout
-  ) throws -> [(old: String, new: String)] {
-    var renamed: [(old: String, new: String)] = []
-    let sql = try String.fetchOne(
-      db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'trigger' AND name = ?",
-      arguments: [CaptureTriggers.name(table, .update)])
-    let names = sql.map(CaptureTriggers.columns(ofUpdate:)) ?? []
-    guard names.count == before.columns.count else { return renamed }
-    for (old, name) in zip(before.columns, names) where !layout.columns.contains(old) {
-      let new = try Layout.columnID(db, table: table, name: name)
-      guard new != old, layout.columns.contains(new), !before.columns.contains(new) else { continue }
-      try Layout.setOrigin(db, old, of: new)
-      if let former = try Layout.columnName(db, id: old) { renamed.append((former, name)) }
-    }
-    return renamed
   }
 
   private static func schemaRow(_ db: Database, _ table: String) throws -> Int64? {

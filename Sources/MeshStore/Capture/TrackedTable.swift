@@ -70,6 +70,8 @@ struct CaptureFinding: Hashable, Sendable {
   var newName: String?
   /// The `mesh_column.id` of the columns that it did not have before.
   var newColumns: [Int64] = []
+  /// The columns that have the name of another one, which is still there under a third name.
+  var reused: Set<Int64> = []
   /// The names of the columns that it lacks now.
   var lostColumns: [String] = []
   /// The columns that were dropped and added again since the last look, by number, with their names.
@@ -88,10 +90,12 @@ struct CaptureFinding: Hashable, Sendable {
 
   /// Notes columns that were dropped and added again, as if they had been missing in between.
   mutating func noteReadded(_ columns: ReaddedColumns.Columns) {
-    readded = columns.names
+    // Another column has gone on with the former values of a name that is used again.
+    readded = columns.names.filter { !reused.contains($0.key) }
+    guard !readded.isEmpty else { return }
     isUnsure = columns.areUnsure && !needsRecall
     reasons.formUnion([.layoutChanged, .columnsLost])
-    newColumns += columns.names.keys.sorted().filter { !newColumns.contains($0) }
+    newColumns += readded.keys.sorted().filter { !newColumns.contains($0) }
   }
 
   /// A message for the log about the event and its meaning, or nil if nobody needs to know.

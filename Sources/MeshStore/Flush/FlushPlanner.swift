@@ -272,12 +272,14 @@ final class FlushPlanner {
   ) throws {
     for index in entry.table.columns.indices {
       let column = entry.table.columns[index].id
-      guard edited[index] != nil || entry.columns[column] != nil, let merged = old.unseen(index, entry.table) else {
-        continue
-      }
+      guard edited[index] != nil || entry.columns[column] != nil, !entry.retaken.contains(column),
+        let merged = old.unseen(index, entry.table)
+      else { continue }
       // The row had shown the default until the write, and so the merged value.
       if edited[index] != nil, merged == entry.table.defaultValue(index) { continue }
-      if row[index] != merged, row[index] != entry.table.defaultValue(index) || entry.columns[column] != nil {
+      if row[index] != merged, row[index] != entry.table.defaultValue(index) || entry.columns[column] != nil,
+        try !isCarried(row[index], column, entry, old)
+      {
         try lose(
           entry, index, row[index],
           at: isFilled(entry, index, row) ? importTime : time(entry.columns[column] ?? entry.wall),
@@ -286,6 +288,16 @@ final class FlushPlanner {
       edited[index] = nil
       plan.reshown.append(entry.ref)
     }
+  }
+
+  /// Returns whether a column only shows the value that is merged under its former name, which another column has now.
+  private func isCarried(
+    _ value: Value, _ column: Int64, _ entry: PendingSlice.Entry, _ old: StoredRecord
+  ) throws -> Bool {
+    guard entry.columns[column] == PendingSlice.migrated, let former = entry.table.formerNames[column] else {
+      return false
+    }
+    return try records.state(entry.ref, old).cells[former]?.value == value
   }
 
   /// Returns whether a migration wrote the column's value, as far as its notes tell.

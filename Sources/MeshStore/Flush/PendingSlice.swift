@@ -50,6 +50,8 @@ struct PendingSlice {
     var unsure: Set<Int64> = []
     /// The columns whose former names have later values. Parts continue even if a program has written the column.
     var renamed: Set<Int64> = []
+    /// The columns with the former name of another one, whose merged values belong to that one.
+    var retaken: Set<Int64> = []
     /// The values that columns with a policy had before each noted write, by the ids of those notes.
     fileprivate var was: [Int64: [Int64: Former]] = [:]
     /// Whether columns take on the values of their former names.
@@ -267,6 +269,7 @@ extension PendingSlice.Entry {
         columns[column] = max(columns[column] ?? noted, noted)
         if noted == PendingSlice.migrated { unsure.insert(column) } else { unsure.remove(column) }
         if noted == PendingSlice.renamed { renamed.insert(column) }
+        if row.was != .null { retaken.insert(column) }
       }
     }
   }

@@ -59,8 +59,9 @@ struct RenamePlanner {
     let (entry, old, before) = (renaming.entry, renaming.old, renaming.before)
     guard let cell = column.cell else { return }
     if let known = before.cells[column.id] {
-      if let moved = moved(entry, column.id, before, known), cell.stamp <= known.stamp, cell.value != known.value {
-        if moved != known {
+      let moved = moved(entry, column.id, before.cells.merging(renaming.news) { $1 }, known)
+      if let moved, cell.stamp <= known.stamp, cell.value != known.value {
+        if moved.value != known.value {
           loseCell(entry, column.id, known, to: planner.global(planner.time(planner.now, after: old)))
         }
         let shown = column.former.flatMap { old.shown[$0] } ?? cell.value
@@ -78,7 +79,7 @@ struct RenamePlanner {
         return
       }
       if try isOtherColumn(entry, column.id, cell) { return }
-      try settle(entry, column.id, cell, known)
+      if moved?.value != known.value { try settle(entry, column.id, cell, known) }
       if cell.stamp < known.stamp { return }
     }
     renaming.news[column.id] = cell
@@ -126,7 +127,7 @@ struct RenamePlanner {
     }
     // Somebody wrote a value under the new name that this row never showed.
     if let known = before.cells[column.id], let cell = column.cell, !isShown, known.stamp > cell.stamp,
-      moved(entry, column.id, before, known) == nil
+      !entry.retaken.contains(column.id), moved(entry, column.id, before.cells, known) == nil
     {
       try planner.lose(entry, column.index, value, at: planner.time(wall), to: records.local(known.stamp))
     } else {
@@ -175,9 +176,9 @@ struct RenamePlanner {
   /// Returns the cell of the column that had this column's name before, if the merged value under the name is still that
   /// column's. The value has gone on with it, so it is not in the way of the value that comes to the name now.
   private func moved(
-    _ entry: PendingSlice.Entry, _ column: Int64, _ before: State, _ known: State.Cell
+    _ entry: PendingSlice.Entry, _ column: Int64, _ cells: [Int64: State.Cell], _ known: State.Cell
   ) -> State.Cell? {
-    entry.table.leftTo[column].flatMap { before.cells[$0] }.flatMap { $0.stamp >= known.stamp ? $0 : nil }
+    entry.table.leftTo[column].flatMap { cells[$0] }.flatMap { $0.stamp >= known.stamp ? $0 : nil }
   }
 
   /// Returns whether the author of a value under a former name uses the present name, too. For that author the former name

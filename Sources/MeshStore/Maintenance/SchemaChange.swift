@@ -22,6 +22,7 @@ struct SchemaChange: Step {
       }
       findings[place].noteReadded(columns)
     }
+    findings.removeAll { $0.reasons.isEmpty }
     for finding in findings {
       let layout = try layoutBefore(finding, layouts[finding.table] ?? 0)
       if finding.reasons.contains(.recreated) || finding.isGone { try forgetLostWrites(finding) }
@@ -48,11 +49,14 @@ struct SchemaChange: Step {
     return (wasSilent, findings)
   }
 
-  /// The columns that a table had before the change. One that was added again had no values in between.
+  /// The columns that a table had before the change. One that was added again had no values in between. One that was
+  /// renamed has none yet if its values are not flushed under the new name.
   private func layoutBefore(_ finding: CaptureFinding, _ layout: Int64) throws -> Int64 {
-    guard !finding.readded.isEmpty else { return layout }
-    return try catalog.layoutNumber(
-      try catalog.layout(layout).filter { finding.readded[$0] == nil }, of: finding.table)
+    guard finding.reasons.contains(.layoutChanged) else { return layout }
+    let columns = try catalog.layout(layout)
+    let renamed = try pending.renamedColumns(of: finding.table)
+    let kept = columns.filter { finding.readded[$0] == nil && !renamed.contains($0) }
+    return kept == columns ? layout : try catalog.layoutNumber(kept, of: finding.table)
   }
 
   /// Notes the values that programs wrote to columns unknown to the triggers, which noted only the rows. Values that a

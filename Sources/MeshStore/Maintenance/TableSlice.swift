@@ -31,6 +31,8 @@ struct TableSlice {
     var mask: Int64 = 0
     /// The time of the write, or nil for the time of noting.
     var wall: Int64?
+    /// True if what is merged under the columns' names belongs to other columns.
+    var isRetaken = false
   }
 
   private let table: Int64
@@ -162,7 +164,7 @@ struct TableSlice {
     for note in notes {
       try pending.note(
         RecordRef(table: table, key: note.key), note.op, layout: note.layout, word: Int64(note.word), mask: note.mask,
-        wall: note.wall ?? now)
+        wall: note.wall ?? now, was: note.isRetaken ? .integer(1) : .null)
     }
   }
 }
@@ -206,14 +208,19 @@ extension TableSlice {
       // A migration fills new columns on every machine by itself. These values are older than every edit, and merged
       // values already win over them.
       let isNew = { (index: Int) in !before.isEmpty && !before.contains(table.columns[index].id) }
-      let renamed = table.columns.indices.filter { isNew($0) && origin($0, record) != nil }
+      let retaken = try table.columns.indices.filter { try isNew($0) && isRetaken($0, row, record, records) }
+      let renamed = table.columns.indices.filter {
+        isNew($0) && !retaken.contains($0) && origin($0, record) != nil
+      }
       // A column that was only taken for a new one may have been written, even its default.
       let filled = try changed.filter {
-        try isNew($0) && !renamed.contains($0) && !isNoted($0, ref.key) && !isOutdated($0, row, record, key)
+        try isNew($0) && !renamed.contains($0) && !retaken.contains($0) && !isNoted($0, ref.key)
+          && !isOutdated($0, row, record, key)
       }
       let edited = try changed.filter { !isNew($0) } + renamed.filter { try isEdited($0, row, record, key) }
       let notes =
-        updates(key, edited, wall: nil) + updates(key, filled, wall: PendingSlice.migrated)
+        updates(key, edited, wall: nil) + updates(key, retaken, wall: nil, isRetaken: true)
+        + updates(key, filled, wall: PendingSlice.migrated)
         + updates(key, renamed.filter { !edited.contains($0) }, wall: PendingSlice.renamed)
       // The foreign key may not have existed when the row arrived, so a flush checks it. It may also be the table's only
       // one since another was dropped, and then the row goes where its parent is.
@@ -246,6 +253,24 @@ extension TableSlice {
     /// Returns the column that was renamed to a new one, if its merged value is in `extra`.
     private func origin(_ index: Int, _ record: StoredRecord) -> Int64? {
       table.origins[table.columns[index].id]?.first { before.contains($0) && record.extra[$0] != nil }
+    }
+
+    /// Returns whether a column has the former name of another one, and what is merged under the name is that other
+    /// column's, so that the row's value is an edit.
+    ///
+    /// If nobody was renamed to the name, it is a new column, and a device that had the other name earlier than this one
+    /// may have written values of the new column. If a column was renamed to it after the other one's values were flushed
+    /// under the other name, its values continue.
+    private func isRetaken(_ index: Int, _ row: [Value], _ record: StoredRecord, _ records: ZoneRecords) throws -> Bool
+    {
+      let id = table.columns[index].id
+      guard let other = table.leftTo[id] else { return false }
+      let stamps = Dictionary(
+        try records.columns(record.stamps).map { ($0.column, $0.stamp) }, uniquingKeysWith: { first, _ in first })
+      guard let stamp = stamps[id], record.extra[id] != row[index] else { return false }
+      guard table.formerNames[id] == nil else { return stamps[other] == nil || origin(index, record) == nil }
+      let isOwn = try records.global(stamp).author.device == transaction.device
+      return try isOwn || !records.hasNamed(stamp.author, table.id, other)
     }
 
     /// Returns whether the row shows another value than it did under the column's former name.
@@ -301,11 +326,11 @@ extension TableSlice {
       return held
     }
 
-    private func updates(_ key: Value, _ columns: [Int], wall: Int64?) -> [Note] {
+    private func updates(_ key: Value, _ columns: [Int], wall: Int64?, isRetaken: Bool = false) -> [Note] {
       Dictionary(grouping: columns, by: { $0 / Layout.wordSize }).sorted { $0.key < $1.key }.map { word, columns in
         Note(
           key: key, op: PendingSlice.Op.update, layout: layout, word: word,
-          mask: columns.reduce(0) { $0 | 1 << Int64($1 % Layout.wordSize) }, wall: wall)
+          mask: columns.reduce(0) { $0 | 1 << Int64($1 % Layout.wordSize) }, wall: wall, isRetaken: isRetaken)
       }
     }
 

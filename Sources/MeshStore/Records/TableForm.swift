@@ -33,6 +33,8 @@ final class TableForm {
   let successors: [Int64: Int64]
   /// For each column whose name was another column's before, that column.
   let leftTo: [Int64: Int64]
+  /// The last name of each column that was renamed, even if another column has that name now.
+  let formerNames: [Int64: Int64]
   /// The references of this table, and the references to it. They are set once, when all tables are known.
   var references: [Reference] = []
   var referrers: [Reference] = []
@@ -64,6 +66,7 @@ final class TableForm {
     self.indexes = Dictionary(columns.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
     (self.origins, self.successors) = Self.renamings(columns, origins)
     self.leftTo = Self.reused(Set(columns.map(\.id)), origins)
+    formerNames = origins
     let table = "main.\(schema.name.quotedName)"
     let place = "FROM \(table) WHERE \(key.name.quotedName) = ?"
     let names =

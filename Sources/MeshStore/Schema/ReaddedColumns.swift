@@ -132,11 +132,12 @@ struct NotedColumns {
     let word: Int64
     let bits: Int64
 
-    func columns(of layout: [Int64]) -> Set<Int64> {
-      Set(
-        layout.indices.filter { $0 / Layout.wordSize == word && bits >> Int64($0 % Layout.wordSize) & 1 == 1 }
-          .map { layout[$0] })
-    }
+  }
+
+  static func columns(of layout: [Int64], word: Int64, mask: Int64) -> Set<Int64> {
+    Set(
+      layout.indices.filter { $0 / Layout.wordSize == word && mask >> Int64($0 % Layout.wordSize) & 1 == 1 }
+        .map { layout[$0] })
   }
 
   let table: TableForm
@@ -155,13 +156,18 @@ struct NotedColumns {
   mutating func readOn(_ transaction: Transaction) throws {
     try transaction.pending.forEach(of: table.id, after: last) { note in
       last = note.id
+      // No program has written these.
+      if note.wall == PendingSlice.renamed { return true }
       let key = table.form.canonical(note.key)
       let mask = Mask(layout: note.layout, word: note.word, bits: note.mask)
       guard note.op == PendingSlice.Op.update, mask.bits != 0 else {
         noted[key] = .all
         return true
       }
-      if sets[mask] == nil { sets[mask] = mask.columns(of: try transaction.catalog.layout(mask.layout)) }
+      if sets[mask] == nil {
+        sets[mask] = Self.columns(
+          of: try transaction.catalog.layout(mask.layout), word: mask.word, mask: mask.bits)
+      }
       let columns = sets[mask] ?? []
       switch noted[key] {
       case nil: noted[key] = .columns(columns)

@@ -96,7 +96,7 @@ enum MeshTables {
                                                   -- the rows that the table lacks were deleted, 2 if it was adopted before; op 10: mesh_author.id of the former one
       wall INTEGER NOT NULL,                      -- milliseconds since 1970 by the writer's clock
       zone INTEGER,                               -- mesh_zone.id, once it is known where the record belongs; see Tables.md
-      was                                         -- op 9: the value; op 3 with a zone: the key as it was spelled; op 10: see Policies of columns; no affinity
+      was                                         -- op 9: the value; op 2: 1 if what is merged under the columns' names is other columns'; op 3 with a zone: the key as it was spelled; op 10: see Policies of columns; no affinity
     )
     """
 

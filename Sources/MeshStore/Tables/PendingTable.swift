@@ -312,13 +312,13 @@ struct PendingTable {
   /// Notes what a trigger would note, or what the zones require.
   func note(
     _ ref: RecordRef, _ op: Int64, layout: Int64 = 0, word: Int64 = 0, mask: Int64 = 0, wall: Int64 = 0,
-    zone: Int64? = nil
+    zone: Int64? = nil, was: Value = .null
   ) throws {
     try sql.run(
-      "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+      "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone, was) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
       [
         .integer(ref.table), .integer(layout), ref.key, .integer(op), .integer(word), .integer(mask), .integer(wall),
-        .optional(zone),
+        .optional(zone), was,
       ])
   }
 
@@ -409,6 +409,20 @@ struct PendingTable {
     INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall)
     SELECT ?1, ?3, key, \(PendingSlice.Op.update), ?4, ?5, \(wall) FROM touch GROUP BY key
     """
+  }
+
+  /// Returns the columns whose values are not flushed under their new names.
+  func renamedColumns(of table: Int64) throws -> Set<Int64> {
+    let masks = try sql.all(
+      """
+      SELECT DISTINCT layout, word, mask FROM mesh_pending
+      WHERE tbl = ? AND op = \(PendingSlice.Op.update) AND wall = \(PendingSlice.renamed)
+      """, [.integer(table)]
+    ) { (layout: $0.integer(0), word: $0.integer(1), mask: $0.integer(2)) }
+    return try masks.reduce(into: []) { columns, mask in
+      let layout = try NameTable(sql: sql).layout(mask.layout)
+      columns.formUnion(NotedColumns.columns(of: layout, word: mask.word, mask: mask.mask))
+    }
   }
 
   private static let isEdited =

@@ -208,7 +208,9 @@ extension TableSlice {
       // A migration fills new columns on every machine by itself. These values are older than every edit, and merged
       // values already win over them.
       let isNew = { (index: Int) in !before.isEmpty && !before.contains(table.columns[index].id) }
-      let retaken = try table.columns.indices.filter { try isNew($0) && isRetaken($0, row, record, records) }
+      let retaken = try table.columns.indices.filter {
+        try (isNew($0) || isKnown($0, record)) && isRetaken($0, row, record, records)
+      }
       let renamed = table.columns.indices.filter {
         isNew($0) && !retaken.contains($0) && origin($0, record) != nil
       }
@@ -217,7 +219,9 @@ extension TableSlice {
         try isNew($0) && !renamed.contains($0) && !retaken.contains($0) && !isNoted($0, ref.key)
           && !isOutdated($0, row, record, key)
       }
-      let edited = try changed.filter { !isNew($0) } + renamed.filter { try isEdited($0, row, record, key) }
+      let edited =
+        try changed.filter { !isNew($0) && !retaken.contains($0) }
+        + renamed.filter { try isEdited($0, row, record, key) }
       let notes =
         updates(key, edited, wall: nil) + updates(key, retaken, wall: nil, isRetaken: true)
         + updates(key, filled, wall: PendingSlice.migrated)
@@ -253,6 +257,12 @@ extension TableSlice {
     /// Returns the column that was renamed to a new one, if its merged value is in `extra`.
     private func origin(_ index: Int, _ record: StoredRecord) -> Int64? {
       table.origins[table.columns[index].id]?.first { before.contains($0) && record.extra[$0] != nil }
+    }
+
+    /// Returns whether the columns have changed, and the record knows a value that this column didn't show meanwhile.
+    private func isKnown(_ index: Int, _ record: StoredRecord) -> Bool {
+      let id = table.columns[index].id
+      return !before.isEmpty && record.extra[id] != nil && !record.hides(id)
     }
 
     /// Returns whether a column has the former name of another one, and what is merged under the name is that other

@@ -16,12 +16,17 @@ import Testing
   }
 
   enum Look: CaseIterable {
-    case none, look, flush
+    case none, step, look, steps, flush
 
     func take(_ peer: Peer) throws {
       switch self {
       case .none: break
+      case .step: _ = try peer.store.capture.upkeep({ _ in peer.reader }, now: peer.now)
       case .look: try peer.upkeep()
+      // The node was flushing when a program changed the table again.
+      case .steps:
+        try peer.upkeep()
+        _ = try peer.store.localWrites.flush(peer.writer, now: peer.now)
       case .flush: try peer.flush()
       }
     }

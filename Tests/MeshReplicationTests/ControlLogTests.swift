@@ -166,6 +166,20 @@ import Testing
     #expect(mesh.nodes[0].store.digest(try mesh.zone) == mesh.nodes[1].store.digest(try mesh.zone))
   }
 
+  @Test("a device keeps its rows if its own cut arrives before the news that it was revoked") func ownCutFirst() throws
+  {
+    let mesh = try TestMesh(2)
+    try mesh.meet(1, 0)
+    try mesh.write(1, "a", "never sent")
+    let zone = try mesh.zone
+    try mesh.nodes[0].replica.administration.revoke(try mesh.account.device(1), now: mesh.now)
+    let link = try mesh.admit(0, to: 1)
+    try mesh.give(.controlRecords(zone, mesh.nodes[0].store.controlRecords(zone)), to: 1, link)
+    try mesh.wait(1_000)
+    #expect(try mesh.nodes[1].replica.zoneView(zone)?.cuts.isEmpty == false)
+    #expect(mesh.title(1, "a") == .text("never sent"))
+  }
+
   @Test func `what follows on the writes of a cut device is merged by who never had them`() throws {
     let mesh = try TestMesh(3)
     for node in [1, 2] { try mesh.meet(node, 0) }

@@ -38,10 +38,10 @@ struct Reverts: Part {
 
   /// Reverts the change sets that a cut refuses, after local writes are flushed. Those writes were made on the state
   /// with these change sets, and are reverted with them. Until then, nothing beyond the cut is merged. A device that
-  /// was itself revoked keeps its tables as they are.
+  /// was itself revoked keeps its tables as they are. Its own cut may arrive before the news that it was revoked.
   func carryOutCuts(_ id: ZoneID, now: Moment) throws {
-    guard zones[id]?.limits.noteWork(now: now) == true, certificate != nil, !due.contains(.upkeep),
-      let limits = zones[id]?.limits.current
+    guard zones[id]?.limits.noteWork(now: now) == true, certificate != nil, zones[id]?.state.cuts[device] == nil,
+      !due.contains(.upkeep), let limits = zones[id]?.limits.current
     else { return }
     do {
       if try store.merges.takesBack(limits, zone: id) {

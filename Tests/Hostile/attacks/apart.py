@@ -169,10 +169,7 @@ def states_too_large_to_join(scene):
         newcomer.stop()
 
 
-# A known fault, not a right: rows that a device sends after records of the control log wait on the same connection until
-# the receiver has taken the records, 64 at a time. In a debug build, each 64 take up to 0.2 s on every device.
-@attack("act admission", alone=True, slower=100,
-        reason="rows wait on a connection behind the records that a device passes on")
+@attack("act admission", alone=True)
 def more_accounts_than_a_share_has(scene):
     """Admits more accounts than a share can have by its own word; an account with an invite of the owner must still be able
     to join."""

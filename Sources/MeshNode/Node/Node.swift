@@ -57,7 +57,11 @@ actor Node {
         try? await Task.sleep(for: ReplicaDriver.lockLook)
       }
       let turn = await turns.take(await withParts { $0.driver.noteWaiting(id) })
-      let spent = await ContinuousClock().measure { await withParts { $0.driver.received(id, message) } }
+      let spent = await withParts { parts in
+        let spent = ContinuousClock().measure { parts.driver.received(id, message) }
+        parts.driver.workOn(atMost: spent)
+        return spent
+      }
       await turns.end(turn, after: spent)
     }
     return await withParts { $0.driver.closed(id) }
@@ -65,12 +69,7 @@ actor Node {
 
   /// Flushes and merges whenever there is work. A fault is reported, and the work is tried again after growing waits.
   nonisolated func runWork() async {
-    await WorkLoop(backoff: .work).run(wakeups) {
-      await withParts { parts in
-        let begun = ContinuousClock.now
-        return (parts.driver.workStep(), .now - begun)
-      }
-    }
+    await WorkLoop(backoff: .work).run(wakeups) { await withParts { $0.driver.workStep() } }
   }
 
   func listen(_ address: HostPort) async throws -> Listener {

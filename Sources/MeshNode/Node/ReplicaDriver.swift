@@ -39,6 +39,8 @@ final class ReplicaDriver {
   /// The time since which another program's lock blocks this node's work.
   private var lockedSince: ContinuousClock.Instant?
   private var importNotice = ImportNotice()
+  /// Whether work was begun and waits for nothing but its turn.
+  private var isWorkDue = false
   /// The steps of work since memory was released, and the ticks since the last step.
   private var worked = (steps: 0, ticksSince: 0)
 
@@ -150,8 +152,23 @@ final class ReplicaDriver {
 
   // MARK: Work
 
-  /// Does one piece of work: a flush, a merge or the like.
-  func workStep() -> WorkLoop.Step {
+  /// Does one piece of work: a flush, a merge or the like. Returns the outcome, and how long it took.
+  func workStep() -> (outcome: WorkLoop.Step, took: Duration) {
+    let begun = ContinuousClock.now
+    let outcome = work()
+    let took = ContinuousClock.now - begun
+    isWorkDue = outcome == .more && WorkLoop.turn(after: took, isSlice: false) == nil
+    return (outcome, took)
+  }
+
+  /// Goes on with work that only waits for its turn, for at most the time that a message took. Otherwise each step of a
+  /// flush or merge would wait for another message during a flood.
+  func workOn(atMost time: Duration) {
+    let begun = ContinuousClock.now
+    while isWorkDue, ContinuousClock.now - begun < time { _ = workStep() }
+  }
+
+  private func work() -> WorkLoop.Step {
     guard database.suspension == nil else { return .done }
     if pacing.holdsBack(at: .now) { return .held }
     do {

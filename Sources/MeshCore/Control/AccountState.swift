@@ -218,7 +218,7 @@ public struct AccountState: Hashable, Sendable {
   private mutating func dropExcess(besides authority: Authority) {
     // Looking at all of them for each one that is kept would take a time that is quadratic in their number.
     let bound = authority.promotion == nil ? Limits.devicesEver : Limits.administratorSignatures
-    guard certificates.count > min(bound, Limits.certificates) else { return }
+    guard certificates.count > bound else { return }
     if let promotion = authority.promotion {
       let group = certificates.values.filter { $0.authority.promotion == promotion }
       if group.count > Limits.administratorSignatures,

@@ -133,8 +133,8 @@ public struct Conversation: Sendable {
     case .share(let zone, let stored):
       guard zones[zone] == nil else { return [] }
       zones[zone] = Exchange()
-      let early = early.removeValue(forKey: zone).map { Output.deliver(.want(zone, $0)) }
-      return [.send(.want(zone, stored))] + (early.map { [$0] } ?? [])
+      let wanted = early.removeValue(forKey: zone)
+      return [.send(.want(zone, stored))] + (wanted.map { [.deliver(.want(zone, $0))] } ?? [])
     case .met(let zone, let vector):
       return want(zone, vector)
     case .unshare(let zone):

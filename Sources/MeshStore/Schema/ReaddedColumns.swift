@@ -131,7 +131,6 @@ struct NotedColumns {
     let layout: Int64
     let word: Int64
     let bits: Int64
-
   }
 
   static func columns(of layout: [Int64], word: Int64, mask: Int64) -> Set<Int64> {

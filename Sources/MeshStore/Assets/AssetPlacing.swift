@@ -42,11 +42,16 @@ struct AssetPlacing: Step {
   }
 
   /// Removes assets that no record waits for and no conflict lists.
-  func sweepStaging(_ assets: [AssetID]) throws {
+  ///
+  /// - Returns: False if that is not known yet, and nothing was removed.
+  @discardableResult
+  func sweepStaging(_ assets: [AssetID]) throws -> Bool {
+    guard !assets.isEmpty else { return true }
     // Reverted values that wait to be written again belong to no record.
-    guard try !assets.isEmpty && !work.hasRewrites() else { return }
+    guard try !work.hasRewrites() else { return false }
     for asset in assets where try self.assets.wants(asset).isEmpty && !self.assets.isKept(asset) {
       try staged.remove(asset)
     }
+    return true
   }
 }

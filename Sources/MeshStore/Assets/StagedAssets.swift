@@ -21,6 +21,17 @@ final class StagedAssets {
   var unplaceable: [AssetID: (reason: String, until: Int64)] = [:]
   /// The cells in the file that have been compared with a wanted asset. All common chunks were taken.
   private var compared: [AssetID: Set<Source>] = [:]
+  private var looks: [AssetID: Look] = [:]
+  private var looksGeneration: Int?
+  /// Assets that records no longer use in some place. Perhaps no record waits for them any more.
+  private var released: Set<AssetID> = []
+
+  /// The zones and columns of a wanted asset. They hold until the uses of the asset, its chunks here or the catalog
+  /// change. Without it, each write of a row would look at all wanted assets again.
+  struct Look {
+    let zones: [ZoneID]
+    let columns: [(table: Int64, column: Int64)]
+  }
 
   /// The chunks of an asset that the only row waiting for it already has in their places. Only the other chunks are
   /// written into it.
@@ -108,6 +119,41 @@ final class StagedAssets {
   /// Returns whether the asset is complete without any row.
   private func isWhole(_ asset: AssetID) -> Bool { complete.contains(asset) && shared[asset] == nil }
 
+  // MARK: Looks
+
+  /// Begins a look at the wanted assets. Call `endLook` after it.
+  ///
+  /// - Returns: The assets of which perhaps no record waits any more.
+  func beginLook(catalog generation: Int) -> [AssetID] {
+    if looksGeneration != generation {
+      looks = [:]
+      released.formUnion(presence.keys)
+      looksGeneration = generation
+    }
+    return released.filter { presence[$0] != nil }.sorted()
+  }
+
+  /// - Parameter wanted: The assets that were found. Earlier looks at others are forgotten.
+  /// - Parameter isSwept: True if those that `beginLook` returned were removed if no record waits for them.
+  func endLook(_ wanted: Set<AssetID>, isSwept: Bool) {
+    looks = looks.filter { wanted.contains($0.key) }
+    if isSwept { released = [] }
+  }
+
+  /// Returns what the last look found, and the chunks here. Returns nil if the asset has to be looked at.
+  func look(_ asset: AssetID) -> (look: Look, chunks: ChunkSet)? {
+    guard shared[asset] == nil, let look = looks[asset], let chunks = presence[asset] else { return nil }
+    return (look, chunks)
+  }
+
+  func note(_ look: Look, of asset: AssetID) { looks[asset] = look }
+
+  /// Notes that a record uses other assets now.
+  func noteUses(of assets: Set<AssetID>, replacing old: Set<AssetID>) {
+    for asset in assets.union(old) { looks[asset] = nil }
+    released.formUnion(old)
+  }
+
   // MARK: Shared with a row
 
   func share(_ found: Shared, _ asset: Asset, _ manifest: AssetManifest) throws {
@@ -120,7 +166,7 @@ final class StagedAssets {
   /// Forgets the chunks that a row shared, because the row has changed or now has all of the asset.
   func unshare(_ asset: AssetID) {
     guard shared.removeValue(forKey: asset) != nil else { return }
-    compared[asset] = nil
+    (compared[asset], looks[asset]) = (nil, nil)
     if presence[asset]?.isComplete != true { complete.remove(asset) }
   }
 
@@ -156,8 +202,7 @@ final class StagedAssets {
   func forget(_ index: Int, _ asset: AssetID) {
     presence[asset]?.remove(index)
     complete.remove(asset)
-    compared[asset] = nil
-    shared[asset] = nil
+    (compared[asset], shared[asset], looks[asset]) = (nil, nil, nil)
   }
 
   func isCompared(_ asset: AssetID, with source: Source) -> Bool { compared[asset]?.contains(source) ?? false }
@@ -190,8 +235,7 @@ final class StagedAssets {
     presence[asset] = nil
     complete.remove(asset)
     fetched.remove(asset)
-    compared[asset] = nil
-    shared[asset] = nil
+    (compared[asset], shared[asset], looks[asset]) = (nil, nil, nil)
     try staging.remove(asset)
   }
 
@@ -202,7 +246,4 @@ final class StagedAssets {
   }
 
   func assets() throws -> [AssetID] { try staging.assets() + short.keys.sorted() }
-
-  /// The assets that were checked since the start.
-  var known: [AssetID] { presence.keys.sorted() }
 }

@@ -37,7 +37,8 @@ public final class StoreAssets: AssetStore, StorePart {
 
   public func wantedAssets(limit: Int, besides: Set<AssetID>) throws -> WantedAssets {
     try read { transaction in
-      try AssetPlacing(transaction: transaction).sweepStaging(staged.known)
+      let isSwept = try AssetPlacing(transaction: transaction).sweepStaging(
+        staged.beginLook(catalog: transaction.catalog.generation))
       let places = AssetPlaces(transaction: transaction)
       var room = FetchRoom()
       var wanted = WantedAssets([], isAll: true)
@@ -47,26 +48,41 @@ public final class StoreAssets: AssetStore, StorePart {
           room.occupy(staged.present(asset.id) * Limits.chunk, of: device)
           continue
         }
-        guard !met.contains(asset.id), let manifest = try transaction.contents.manifest(asset.id) else { continue }
-        let uses = try transaction.assets.wants(asset.id)
-        guard uses.contains(where: { places.takes(asset.size, table: $0.ref.table, column: $0.column) }) else {
+        guard !met.contains(asset.id) else { continue }
+        let known = staged.look(asset.id)
+        let uses = known == nil ? try transaction.assets.wants(asset.id) : []
+        let columns = known?.look.columns ?? uses.map { ($0.ref.table, $0.column) }
+        guard columns.contains(where: { places.takes(asset.size, table: $0.table, column: $0.column) }) else {
           continue
         }
         guard met.count < limit, room.take(asset.size, of: device) else {
           wanted.isAll = false
           continue
         }
+        let found = known.map {
+          let fault = staged.unplaceable[asset.id]?.reason
+          return WantedAsset(asset: asset, zones: $0.look.zones, staged: $0.chunks, fault: fault)
+        }
+        guard let found = try found ?? look(asset, uses, transaction) else { continue }
         met.insert(asset.id)
-        if try transaction.sources.stopSharing(asset, uses) { refused.remove(asset.id) }
-        let fault = try transaction.sources.takeFromRows(asset, manifest, uses)
-        wanted.assets.append(
-          WantedAsset(
-            asset: asset, zones: try transaction.assets.zones(using: asset.id),
-            staged: try staged.here(asset, manifest),
-            fault: fault ?? staged.unplaceable[asset.id]?.reason))
+        wanted.assets.append(found)
       }
+      staged.endLook(met, isSwept: isSwept)
       return wanted
     }
+  }
+
+  /// Takes the chunks of an asset that rows have. Returns nil if its manifest is not here.
+  private func look(_ asset: Asset, _ uses: [AssetWant], _ transaction: Transaction) throws -> WantedAsset? {
+    guard let manifest = try transaction.contents.manifest(asset.id) else { return nil }
+    if try transaction.sources.stopSharing(asset, uses) { refused.remove(asset.id) }
+    let fault = try transaction.sources.takeFromRows(asset, manifest, uses)
+    let zones = try transaction.assets.zones(using: asset.id)
+    let chunks = try staged.here(asset, manifest)
+    if fault == nil {
+      staged.note(StagedAssets.Look(zones: zones, columns: uses.map { ($0.ref.table, $0.column) }), of: asset.id)
+    }
+    return WantedAsset(asset: asset, zones: zones, staged: chunks, fault: fault ?? staged.unplaceable[asset.id]?.reason)
   }
 
   public func assetBacklog(_ zone: ZoneID, absent: Set<AssetID>) throws -> AssetBacklog {

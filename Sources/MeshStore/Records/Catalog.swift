@@ -27,6 +27,8 @@ final class Catalog {
   private var isUTF16 = false
   /// Whether new numbers may be assigned. Every access sets it when it begins.
   var isWritable = false
+  /// Another number after each time that the catalog was forgotten.
+  private(set) var generation = 0
   /// The `PRAGMA schema_version` at which the catalog was read, or nil before that.
   private(set) var schemaVersion: Int64?
 
@@ -56,6 +58,7 @@ final class Catalog {
 
   /// Forgets everything. Call it after a rollback, which may have reverted new numbers, and when tables change.
   func forget() {
+    generation &+= 1
     tables = [:]
     goneTables = [:]
     tableNumbers = [:]

@@ -202,6 +202,7 @@ final class ZoneRecords {
     let isFormer = { (use: StoredRecord.AssetUse) in !use.isShown && former[use.column] != nil }
     guard uses != old || !former.isEmpty && uses.contains(where: isFormer) else { return }
     try transaction.assets.replaceUses(of: ref, in: zone.id, uses, isFormer: isFormer)
+    transaction.staged.noteUses(of: Set(uses.map(\.asset)), replacing: Set(old.map(\.asset)))
   }
 
   /// Saves the digest and the number of live records, for a zone that is not the access's own.

@@ -108,6 +108,56 @@ import Testing
     #expect(others.isAll)
   }
 
+  @Test("what a look found holds until the uses of the asset, its chunks or the schema change")
+  func looksHold() throws {
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
+    try a.run("INSERT INTO photo VALUES ('x', 'harbour', zeroblob(300000))")
+    try a.insertPhoto("other", 50_000)
+    try b.learn(from: a)
+    let asset = try b.asset()
+    func look() throws -> WantedAsset? {
+      try b.store.assets.wantedAssets(limit: 9).first { $0.asset.id == asset }
+    }
+    func isKnown() -> Bool { b.store.assets.staged.look(asset) != nil }
+    #expect(try look()?.staged.present == 0 && isKnown())
+    try b.run("INSERT INTO photo VALUES ('local', 'port', randomblob(30000))")
+    try b.flush()
+    try a.run("UPDATE photo SET title = 'quay' WHERE id = 'other'")
+    try b.learn(from: a)
+    #expect(isKnown(), "another row was written")
+    let bytes = try #require(try a.store.assets.chunk(1, of: asset, zone: Peer.zone))
+    _ = try b.store.assets.stage(bytes, chunk: 1, of: asset)
+    #expect(isKnown())
+    #expect(try look()?.staged.present == 1)
+    try b.run("CREATE TABLE another (id TEXT)")
+    #expect(try look()?.staged.present == 1 && isKnown())
+    try b.run("INSERT INTO photo VALUES ('same', 'port', zeroblob(300000))")
+    try b.flush()
+    #expect(!isKnown())
+    #expect(try look()?.staged.isComplete == true, "the other row has all of it")
+    while try b.store.assets.placeAssets(now: 0) {}
+    #expect(try b.rows("SELECT length(image) FROM photo WHERE id = 'x'") == ["300000"])
+    #expect(try b.store.assets.staged.assets().isEmpty)
+  }
+
+  @Test("chunks of an asset that no row waits for any more are removed by the next look")
+  func releasedAssetsAreRemoved() throws {
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
+    try a.insertPhoto("x", 300_000)
+    try a.insertPhoto("y", 400_000)
+    try b.learn(from: a)
+    let assets = [try b.asset("x"), try b.asset("y")]
+    for asset in assets {
+      let bytes = try #require(try a.store.assets.chunk(0, of: asset, zone: Peer.zone))
+      _ = try b.store.assets.stage(bytes, chunk: 0, of: asset)
+    }
+    #expect(try b.store.assets.wantedAssets(limit: 9).count == 2)
+    try a.run("DELETE FROM photo WHERE id = 'x'; UPDATE photo SET image = NULL WHERE id = 'y'")
+    try b.learn(from: a)
+    #expect(try b.store.assets.wantedAssets(limit: 9).isEmpty)
+    #expect(try b.stagedForRows().isEmpty)
+  }
+
   @Test func noDeviceTakesAllTheRoomAndEachHasSome() {
     var room = FetchRoom()
     func take(_ size: Int, _ device: UInt8) -> Bool { room.take(size, of: [device]) }

@@ -152,15 +152,35 @@ public final class Replica: Part {
     sayHello(link)
   }
 
-  public func received(_ link: LinkID, _ bytes: [UInt8], now: Moment) throws {
-    guard sessions[link] != nil else { return }
+  /// Handles a message of a peer.
+  ///
+  /// - Returns: True if the session has to rest for as long as the message took, before its next message. See
+  ///   `isForEverybody`.
+  @discardableResult
+  public func received(_ link: LinkID, _ bytes: [UInt8], now: Moment) throws -> Bool {
+    guard sessions[link] != nil else { return false }
     do {
-      guard let message = try Message.decode(bytes) else { return }
+      guard let message = try Message.decode(bytes) else { return false }
       if let delivered = try sessions.handle(link, .message(message), now: now) {
         try handle(link, delivered, now: now)
       }
+      return isForEverybody(message, from: link)
     } catch let error as DecodingError {
       sessions.end(link, .protocolViolation, "a message broke a rule of the format: \(error)")
+      return false
+    }
+  }
+
+  /// Returns whether every member has to read what a message brings, which this node passes on. If it took such
+  /// messages of another account one after the other, it would pass them on as fast as others can read them. The rows of
+  /// honest devices would then wait behind more and more of them. The owner of a zone and the devices of this account
+  /// only pass on what another node has let in.
+  private func isForEverybody(_ message: Message, from link: LinkID) -> Bool {
+    guard let peer = sessions[link]?.peer?.account, peer != account.id else { return false }
+    switch message {
+    case .account: return true
+    case .controlRecords(let zone, _): return zones[zone]?.state.owner != peer
+    default: return false
     }
   }
 

@@ -68,4 +68,12 @@ import Testing
     let place = await served.names.firstIndex(of: "honest")
     #expect(place ?? 9 <= 2)
   }
+
+  @Test("a session rests for as long as its messages took, and short times are added up") func restsAreAddedUp() {
+    var rest = Rest()
+    #expect(rest.pause(after: .milliseconds(9)) == nil)
+    #expect(rest.pause(after: .milliseconds(1)) == .milliseconds(10))
+    #expect(rest.pause(after: .milliseconds(9)) == nil)
+    #expect(rest.pause(after: .seconds(2)) == .milliseconds(2_009))
+  }
 }

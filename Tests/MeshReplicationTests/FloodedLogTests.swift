@@ -35,6 +35,25 @@ import Testing
     #expect(mesh.title(2, "a") == .text("before"))
   }
 
+  @Test func `a session rests after what everybody has to read, unless its peer only passes that on`() throws {
+    let mesh = try TestMesh([2, 1, 1])
+    let zone = try mesh.share()
+    for node in 2...3 { try mesh.join(node, mesh.invite(zone), at: 0) }
+    try mesh.meet(1, 0)
+    try mesh.meet(2, 0)
+    let state = mesh.accounts[1].state.encoded
+    func rests(_ message: Message, of account: Int, device: Int = 0, at node: Int) throws -> Bool {
+      let link = try mesh.admit(device, of: mesh.accounts[account], to: node)
+      return try mesh.nodes[node].replica.received(link, message.encoded, now: mesh.now(node))
+    }
+    let records = Message.controlRecords(zone, [])
+    #expect(try rests(records, of: 1, at: 0) && rests(.account(state), of: 1, at: 0))
+    #expect(try rests(records, of: 2, at: 2), "from another participant")
+    #expect(try !rests(records, of: 0, device: 1, at: 0) && !rests(.account(state), of: 0, device: 1, at: 0))
+    #expect(try !rests(records, of: 0, at: 2) && rests(.account(state), of: 0, at: 2), "from the owner")
+    #expect(try !rests(.changeSets(zone, []), of: 1, at: 0) && !rests(.ping(1), of: 1, at: 0))
+  }
+
   /// Invents accounts that try to join.
   ///
   /// - Parameter isInvited: True if they use a forwarded open invite, false if they use an invented one.

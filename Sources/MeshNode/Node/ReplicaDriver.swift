@@ -108,10 +108,13 @@ final class ReplicaDriver {
     return account
   }
 
-  func received(_ id: LinkID, _ message: [UInt8]) {
-    guard database.suspension == nil else { return }
+  /// - Returns: True if the peer has to rest for as long as the message took.
+  func received(_ id: LinkID, _ message: [UInt8]) -> Bool {
+    guard database.suspension == nil else { return false }
     connections.noteQueued(on: id, replica)
-    attempt(id) { try replica.received(id, message, now: time.now) }
+    var rests = false
+    attempt(id) { rests = try replica.received(id, message, now: time.now) }
+    return rests
   }
 
   func closed(_ id: LinkID) -> String? {

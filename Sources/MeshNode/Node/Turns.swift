@@ -60,3 +60,19 @@ actor Turns {
 
   private func rank(_ waiter: Waiter) -> (Duration, UInt64) { (spent[waiter.account] ?? present, waiter.order) }
 }
+
+/// The rests of a session whose messages every member has to read. It takes at most half of the node's time, so that
+/// members who read as fast as this node keep up with what it passes on, and have time for rows.
+struct Rest {
+  /// Shorter times are added up before the session rests.
+  static let least = Duration.milliseconds(10)
+  private var owed = Duration.zero
+
+  /// Returns the time to rest after a message that took this long, or nil if it is too early.
+  mutating func pause(after spent: Duration) -> Duration? {
+    owed += spent
+    guard owed >= Self.least else { return nil }
+    defer { owed = .zero }
+    return owed
+  }
+}

@@ -1,6 +1,7 @@
 """Real daemons to attack: homes in a temporary directory, verbs of the command line, rows by sqlite3."""
 
 import json
+import math
 import os
 import signal
 import sqlite3
@@ -57,6 +58,8 @@ class Node:
         os.mkdir(self.directory, 0o700)
         self.home, self.database = f"{self.directory}/home", f"{self.directory}/data.db"
         self.daemon, self.address, self.starts = None, None, 0
+        # The monotonic time since which the daemon accepts requests. A test that stops it makes this infinite.
+        self.accepting_since = 0.0
 
     @property
     def environment(self):
@@ -127,6 +130,7 @@ class Node:
             self.address = status.get("listen") or self.address
             return status["running"]
         eventually(f"{self.name} accepts", ready, timeout)
+        self.accepting_since = time.monotonic()
 
     def alive(self):
         return self.daemon is not None and self.daemon.poll() is None
@@ -137,6 +141,7 @@ class Node:
 
     def stop(self, kill=False):
         if self.alive():
+            self.accepting_since = math.inf
             self.daemon.send_signal(signal.SIGKILL if kill else signal.SIGTERM)
             try:
                 self.daemon.wait(20)

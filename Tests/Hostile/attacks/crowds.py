@@ -14,8 +14,6 @@ from peer.link import Ended
 from peer.member import Member, Refused, Session
 from peer.zone import Author, Log
 
-# Why honest rows may take as long as they like.
-STOPPED = "the laptop is stopped meanwhile, and rows wait for it"
 # Sessions that a node lets one account of others have.
 SESSIONS = 32
 
@@ -40,7 +38,7 @@ def devices_of(scene, member, session, count):
     return others
 
 
-@attack(alone=True, slower=1_000, reason=STOPPED)
+@attack(alone=True)
 def every_link_by_one_account(scene):
     """Opens sessions from many certified devices of one account; they may take no more places than an account has, and
     the owner's second device must still connect."""
@@ -100,7 +98,7 @@ def chunks_promised_for_ever(scene):
         over.set()
 
 
-@attack("message asset has: chunks (count)", alone=True, slower=1_000, reason=STOPPED)
+@attack("message asset has: chunks (count)", alone=True)
 def a_holder_that_has_nothing(scene):
     """Says that it has all of a BLOB that only the owner has; the owner's file must not give up the last copy for the word
     of a participant."""
@@ -234,7 +232,7 @@ def sessions_that_come_and_go(scene):
     scene.tell(f"{len(opened)} sessions in 5 s")
 
 
-@attack(alone=True, slower=1_000, reason=STOPPED)
+@attack(alone=True)
 def conflicts_that_displace_others(scene):
     """Overwrites more values unseen than a file keeps conflicts; the conflict between honest devices must stay listed."""
     member, zone, session = scene.enter()

@@ -275,6 +275,19 @@ class Scene:
         except (Refused, Ended):
             return False
 
+    def time_acts(self):
+        """The time of two acts of the owner."""
+        start = time.monotonic()
+        self.tower.done("share", "rename", "Shared", "Renamed")
+        self.tower.done("share", "rename", "Renamed", "Shared")
+        return time.monotonic() - start
+
+    def check_acts(self, before):
+        """The owner's acts take at most `SLOWER` times as long as before the attack."""
+        took = self.time_acts()
+        if took > max(1, SLOWER * before):
+            raise Slower(f"two renames took {took:.1f} s, and {before:.1f} s before the attack")
+
     def close(self):
         for session in self.sessions:
             session.close()

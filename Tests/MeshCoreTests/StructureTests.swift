@@ -14,7 +14,7 @@ import Testing
   static let bounds = [
     Bounds(module: "MeshControl"), Bounds(module: "MeshCore"), Bounds(module: "MeshCrypto"),
     Bounds(module: "MeshNode"), Bounds(module: "MeshReplication"),
-    Bounds(module: "MeshStore", type: 1_230, function: 93), Bounds(module: "MeshTesting"),
+    Bounds(module: "MeshStore"), Bounds(module: "MeshTesting"),
     Bounds(module: "MeshTransport"), Bounds(module: "SQLiteData"),
     Bounds(module: "SQLiteDataMacros"), Bounds(module: "SQLiteDataQueries", type: 1_200), Bounds(module: "bench"),
     Bounds(module: "mesh"), Bounds(module: "simulate"),

@@ -50,7 +50,7 @@ final class BirthWriter {
       guard records.transaction.sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
       try records.remove(ref, record)
       // RAISE (FAIL) leaves the changes of its statement.
-      try materialiser.deleteRow(table, change.key)
+      try materialiser.rows.deleteRow(table, change.key)
       return false
     }
     return true

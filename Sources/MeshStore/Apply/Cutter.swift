@@ -123,7 +123,7 @@ struct Cutter {
       let after = replay.states[ref] ?? State()
       // Values that are written again need their bytes again.
       if !aftermath.isEmpty, old.isShown, !old.shown.isEmpty, let table = transaction.catalog.table(ref.table) {
-        try materialiser.keep(old.shown, from: ref, table)
+        try records.keepAssets(of: old.shown, from: ref, table)
       }
       if !others.isEmpty {
         let lost = TakenBackValues(ref, from: try records.state(ref, old), to: after)
@@ -178,7 +178,7 @@ struct Cutter {
   ) throws {
     try materialiser.stopWaiting(ref)
     let table = transaction.catalog.table(ref.table)
-    if let table { _ = try materialiser.takeLocal(ref, table, old, to: State()) }
+    if let table { _ = try materialiser.local.take(ref, table, old, to: State()) }
     try records.remove(ref, old)
     guard old.isShown, let table else { return }
     try materialiser.vacate(ref, table)

@@ -97,7 +97,7 @@ final class Merger {
       let news = try State(change, columns: columns, long)
       var state = try old.map { try merger.records.state(ref, $0) } ?? State()
       let before = state
-      if let old { try merger.materialiser.requireNoticed(ref, old, before) }
+      if let old { try merger.materialiser.notes.requireNoticed(ref, old, before) }
       let losses = state.merge(news)
       if change.isLife, !change.generation.isAlive { try noteDeleteOfMoved(ref, change, before) }
       // This happens before the row changes, because the row has the bytes of the lost value.

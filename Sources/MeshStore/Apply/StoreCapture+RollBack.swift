@@ -91,7 +91,7 @@ extension Transaction {
       let zone = try catalog.zones().privateZone.flatMap({ try zoneRows.read(id: $0) })
     else { return }
     let materialiser = try Materialiser(ZoneRecords(self, zone: zone), progress())
-    try materialiser.deleteRow(table, ref.key)
+    try materialiser.rows.deleteRow(table, ref.key)
     try materialiser.leave(ref, table)
     try materialiser.settle()
   }

@@ -97,15 +97,7 @@ public final class StoreMerges: MergeStore, StorePart {
               return flushed.isEmpty ? progress : .merged(records: 0, unitEnded: false, flushed: flushed.heads)
             }
           }
-          try transaction.applying {
-            let records = ZoneRecords(transaction, zone: try transaction.zoneRows.obtain(zone))
-            for slice in slices {
-              try merge(slice, records, reader, now: now, refused)
-              merging += 1
-              if records.packedCells > StoreLimits.cellsTogether { break }
-            }
-            try transaction.zoneRows.save(records.zone)
-          }
+          try mergeTogether(slices, zone, reader, now: now, refused, transaction) { merging += 1 }
           let merged = slices[..<merging]
           if merged.count > 1 { transaction.reached(.unitsMergedTogether) }
           if !merged.contains(where: \.isUnitEnd) { transaction.reached(.unitMergedInSlices) }
@@ -123,13 +115,8 @@ public final class StoreMerges: MergeStore, StorePart {
       } catch let taken as TakenBack where refused[taken.ref] == nil {
         reached(.transactionRolledBack)
         // The table may accept what was merged before, and then goes on showing it.
-        if merging == slices.startIndex {
-          refused[taken.ref] = taken.message
-          slices = slices.prefix(1)
-        } else {
-          reached(.mergeShortened)
-          slices = slices[..<merging]
-        }
+        if merging == slices.startIndex { refused[taken.ref] = taken.message } else { reached(.mergeShortened) }
+        slices = slices.prefix(max(1, merging - slices.startIndex))
       } catch let fault as UnitReader.Malformed {
         // Every node has to merge what its author wrote before it.
         guard merging > slices.startIndex else {
@@ -138,6 +125,24 @@ public final class StoreMerges: MergeStore, StorePart {
         reached(.mergeShortened)
         slices = slices[..<merging]
       }
+    }
+  }
+
+  /// Merges as many slices as one transaction can take.
+  ///
+  /// - Parameter whenMerged: Called after each of them.
+  private func mergeTogether(
+    _ slices: ArraySlice<UnitReader.Slice>, _ zone: ZoneID, _ reader: ChangeSetReader, now: Int64,
+    _ refused: [RecordRef: String], _ transaction: Transaction, whenMerged: () -> Void
+  ) throws {
+    try transaction.applying {
+      let records = ZoneRecords(transaction, zone: try transaction.zoneRows.obtain(zone))
+      for slice in slices {
+        try merge(slice, records, reader, now: now, refused)
+        whenMerged()
+        if records.packedCells > StoreLimits.cellsTogether { break }
+      }
+      try transaction.zoneRows.save(records.zone)
     }
   }
 

@@ -8,24 +8,6 @@ struct Unnoticed: Error {
   let zone: ZoneID
 }
 
-extension Materialiser {
-  /// Checks a record before its values are taken from its row, to merge something into it or to keep them beside it.
-  ///
-  /// - Parameter state: The merged state, as its row shows it.
-  func requireNoticed(_ ref: RecordRef, _ record: StoredRecord, _ state: @autoclosure () throws -> State) throws {
-    guard record.isShown, try !isExplained(ref) else { return }
-    guard try !isUnnoticed(ref, record, state()) else { throw Unnoticed(ref: ref, zone: records.zone.zone) }
-  }
-
-  /// Returns whether the row of a shown record differs from the merged values.
-  func isUnnoticed(_ ref: RecordRef, _ record: StoredRecord, _ state: State) throws -> Bool {
-    guard !transaction.believed.contains(ref), let table = transaction.catalog.table(ref.table) else { return false }
-    let mayBeGone = state.cells.values.allSatisfy { $0.value == .null }
-    if try mayBeGone && !records.hasRow(table, ref.key) { return true }
-    return try records.hash(ref, state) != record.hash
-  }
-}
-
 extension StorePart {
   /// Notes the row's differences, as a comparison of the whole table would. If there is anything to flush, a flush comes
   /// next.

@@ -55,8 +55,8 @@ struct Eviction: Step {
     try transaction.applying {
       for (zone, group) in Dictionary(grouping: cells, by: \.zone) {
         guard let row = try zoneRows.read(id: zone) else { continue }
-        let materialiser = try Materialiser(ZoneRecords(transaction, zone: row))
-        for entry in group { try materialiser.evict(entry.ref, entry.cell) }
+        let records = ZoneRecords(transaction, zone: row)
+        for entry in group { try evict(entry.ref, entry.cell, records) }
       }
     }
     if !cells.isEmpty { reached(.assetEvicted) }
@@ -64,11 +64,9 @@ struct Eviction: Step {
     try assets.forgetKept(asset)
     return cells.count
   }
-}
 
-extension Materialiser {
   /// Returns the record to its state before the BLOB arrived.
-  fileprivate func evict(_ ref: RecordRef, _ cell: Cell) throws {
+  private func evict(_ ref: RecordRef, _ cell: Cell, _ records: ZoneRecords) throws {
     let column = cell.column
     guard let old = try records.load(ref), old.isShown, old.extra[column.id] == nil,
       case .asset(let asset)? = old.shown[column.id]
@@ -78,7 +76,7 @@ extension Materialiser {
       throw EvictionError.required(table: cell.table.schema.name, column: column.name)
     }
     do {
-      try update(cell.table, cell.key, [column.id: value], [column.id])
+      try RowWriter(records: records).update(cell.table, cell.key, [column.id: value], [column.id])
     } catch let error as DatabaseError where error.refusesRow {
       throw EvictionError.refused(table: cell.table.schema.name, column: column.name, error.reason)
     }

@@ -247,3 +247,9 @@ final class StagedAssets {
 
   func assets() throws -> [AssetID] { try staging.assets() + short.keys.sorted() }
 }
+
+extension StagedAssets.Source {
+  init(_ cell: Cell, showing content: AssetID) {
+    self.init(ref: RecordRef(table: cell.table.id, key: cell.key), index: cell.index, content: content)
+  }
+}

@@ -239,38 +239,11 @@ private struct Flusher {
       case .run: try plan.isWhole && part.zone.runLast == plan.lastID && transaction.hasOnly(part.zone.id)
       case .matches: false
       }
-    let materialiser = try Materialiser(records, isAll ? .flushedAll : .flushedPart, refused: refused)
-    materialiser.flushing = plan
+    let materialiser = try Materialiser(
+      records, isAll ? .flushedAll : .flushedPart, refused: refused, flushing: plan)
     // All records are written first, because the tables' contents depend on the whole slice.
-    let hasNotes = try transaction.held.hasShown()
-    if hasNotes { for ref in plan.gone { try materialiser.stopWaiting(ref) } }
-    for manifest in plan.manifests { _ = try transaction.contents.remember(manifest) }
-    for lost in plan.losses { try records.noteConflict(lost.ref, lost.loss, now: now) }
-    for change in plan.changes {
-      let old = change.old
-      if hasNotes || old?.held != nil || old?.extra.isEmpty == false, !change.record.isRefused {
-        try materialiser.stopWaiting(change.ref)
-      }
-      if change.kind == .birth { try materialiser.claim(change.ref) }
-      try records.save(change.ref, change.record, replacing: old)
-      try noteUnseen(change, part.head.author, records)
-    }
-    try transaction.applying {
-      for change in plan.changes { try present(change, materialiser) }
-      for placed in plan.placed {
-        let changed = placed.old?.isShown == true ? Set(placed.state.cells.keys) : nil
-        let written = placed.state.cells.filter { placed.written.contains($0.key) }.mapValues(\.value)
-        try materialiser.keep(written, from: placed.ref, placed.table)
-        try materialiser.place(placed.ref, placed.state, replacing: placed.old, changed: changed)
-        // A row that a program wrote before its table was synchronized is deleted with its record.
-        if !placed.state.isAlive, placed.table.isHere { try materialiser.vacate(placed.ref, placed.table) }
-      }
-      for vacated in plan.vacated { try vacate(vacated, materialiser) }
-      for arrival in plan.arrivals { try materialiser.arrive(arrival.ref, arrival.state, from: arrival.zone) }
-      for ref in plan.rechecked { materialiser.check(ref) }
-      for ref in plan.reshown { try materialiser.show(ref, overwriting: true) }
-      try materialiser.settle()
-    }
+    try save(plan, records, materialiser, author: part.head.author)
+    try transaction.applying { try show(plan, records, materialiser) }
     for (ref, reason, message) in plan.unsent { try materialiser.note(ref, reason, message) }
     part.zone = records.zone
     part.zone.clock = part.clock
@@ -291,7 +264,7 @@ private struct Flusher {
     }
     if let changeSet = draft.changeSet { try part.record(changeSet, isSynced: draft.endsBatch, transaction) }
     try transaction.zoneRows.save(part.zone)
-    let leavesToShow = !isAll && (materialiser.hasPostponed || plan.changes.contains(where: \.hidesColumns))
+    let leavesToShow = !isAll && (materialiser.notes.hasPostponed || plan.changes.contains(where: \.hidesColumns))
     if leavesToShow { try transaction.work.requestShow() }
     var progress = FlushProgress(
       zone: writer.zone,
@@ -302,6 +275,43 @@ private struct Flusher {
       isSendable: draft.endsBatch, unitEnded: part.zone.flushPart == 0)
     progress.leavesToShow = leavesToShow
     return progress
+  }
+
+  /// Writes the records of a slice.
+  private func save(
+    _ plan: FlushPlan, _ records: ZoneRecords, _ materialiser: Materialiser, author: Int64
+  ) throws {
+    let hasNotes = try records.transaction.held.hasShown()
+    if hasNotes { for ref in plan.gone { try materialiser.stopWaiting(ref) } }
+    for manifest in plan.manifests { _ = try records.transaction.contents.remember(manifest) }
+    for lost in plan.losses { try records.noteConflict(lost.ref, lost.loss, now: now) }
+    for change in plan.changes {
+      let old = change.old
+      if hasNotes || old?.held != nil || old?.extra.isEmpty == false, !change.record.isRefused {
+        try materialiser.stopWaiting(change.ref)
+      }
+      if change.kind == .birth { try materialiser.claim(change.ref) }
+      try records.save(change.ref, change.record, replacing: old)
+      try noteUnseen(change, author, records)
+    }
+  }
+
+  /// Makes the tables show the records of a slice.
+  private func show(_ plan: FlushPlan, _ records: ZoneRecords, _ materialiser: Materialiser) throws {
+    for change in plan.changes { try present(change, materialiser) }
+    for placed in plan.placed {
+      let changed = placed.old?.isShown == true ? Set(placed.state.cells.keys) : nil
+      let written = placed.state.cells.filter { placed.written.contains($0.key) }.mapValues(\.value)
+      try records.keepAssets(of: written, from: placed.ref, placed.table)
+      try materialiser.place(placed.ref, placed.state, replacing: placed.old, changed: changed)
+      // A row that a program wrote before its table was synchronized is deleted with its record.
+      if !placed.state.isAlive, placed.table.isHere { try materialiser.vacate(placed.ref, placed.table) }
+    }
+    for vacated in plan.vacated { try vacate(vacated, materialiser) }
+    for arrival in plan.arrivals { try materialiser.arrive(arrival.ref, arrival.state, from: arrival.zone) }
+    for ref in plan.rechecked { materialiser.check(ref) }
+    for ref in plan.reshown { try materialiser.show(ref, overwriting: true) }
+    try materialiser.settle()
   }
 
   /// Notes conflicts for values that are overwritten or deleted while their row shows other values. Nobody who read the

@@ -13,33 +13,21 @@ final class Materialiser {
   let records: ZoneRecords
   /// The part of the pending log that has been turned into records.
   let progress: Progress
-  /// The records that an app's trigger refused by rolling back the transaction, with the trigger's message.
-  let refused: [RecordRef: String]
+  let rows: RowWriter
   /// The shown records whose references have to be checked.
   private var unchecked: [RecordRef] = []
   /// How often each record has been tried in this run.
   private var tries: [RecordRef: Int] = [:]
-  /// The current flush. It handles all notes of its records in the log.
-  var flushing: FlushPlan?
-  /// Computed on first use, because most flushes don't need it.
-  private lazy var flushed = Set(flushing?.refs ?? [])
-  /// True if some work was left for the flush of a record that has notes in the log.
-  private(set) var hasPostponed = false
+  /// The current flush.
+  let flushing: FlushPlan?
+  let notes: NotedWrites
+  let local: LocalValues
+  private let dangling: DanglingRows
   /// The records that wait for rows that have appeared. They are processed without recursion, because a chain of
   /// references can be longer than the stack.
   private var appearing: [(RecordRef, zone: Int64, most: Int)] = []
   private var isAppearing = false
   private var hasWaiters: Bool
-  /// References that are valid on no other device, of records that don't wait for their parents at the moment.
-  var dangling: [RecordRef: Set<RecordRef>] = [:]
-  /// Whether rows are shown here that other devices hold.
-  lazy var hasDangling = Result { try transaction.held.has(.shownHereOnly) }
-  /// The records that programs wrote and that are flushed now.
-  lazy var written = flushing?.written ?? []
-  /// The indexes of the columns that a list of columns lacks, by the list.
-  var uncovered: [Int64: [Int]] = [:]
-  /// The columns whose local values are listed already.
-  var lost: [RecordRef: Set<Int64>] = [:]
   /// The scope of a share, or nil for the private zone.
   private var scope: ShareScope?
   /// The materialisers of the other zones, or nil if there are none.
@@ -60,20 +48,22 @@ final class Materialiser {
     case besidePending
   }
 
-  /// Whether notes in the log explain differences between records and tables.
-  private var isPartial: Bool { progress == .flushedPart || progress == .besidePending }
-
   var transaction: Transaction { records.transaction }
+  var refused: [RecordRef: String] { rows.refused }
   private var sql: Connection { records.transaction.sql }
 
   /// - Parameter others: The materialisers of the other zones, or nil for the zone that the access concerns.
   init(
     _ records: ZoneRecords, _ progress: Progress = .clean, refused: [RecordRef: String] = [:],
-    others: Materialisers? = nil
+    flushing: FlushPlan? = nil, others: Materialisers? = nil
   ) throws {
     self.records = records
     self.progress = progress
-    self.refused = refused
+    self.flushing = flushing
+    notes = NotedWrites(records, progress, flushing: flushing)
+    local = LocalValues(records, isFlushing: flushing != nil)
+    dangling = DanglingRows(records, flushing: flushing)
+    rows = RowWriter(records: records, refused: refused)
     hasWaiters = try records.transaction.held.hasWaiters()
     scope = try ShareScope(records.zone.id, records.transaction.catalog)
     sharedOthers = others
@@ -97,7 +87,7 @@ final class Materialiser {
     if let old {
       // A row that is shown only here has a note, even if none of its values are kept beside it. If it still dangles, `settle`
       // notes it again.
-      if try hasDangling.get() || old.held != nil || !old.extra.isEmpty { try stopWaiting(ref) }
+      if try dangling.areThereAny() || old.held != nil || !old.extra.isEmpty { try stopWaiting(ref) }
     }
     guard let table = transaction.catalog.table(ref.table) else {
       record.held = state.isAlive ? .unknownTable : nil
@@ -106,71 +96,89 @@ final class Materialiser {
       return try records.save(ref, record, replacing: old)
     }
     guard table.keeps(ref.key) else { return try hold(ref, table, record, values, replacing: old) }
-    let stays = old.map { $0.isShown && $0.generation == state.generation } ?? false
-    let writes = stays && state.isAlive ? changed.map { $0.union(old?.extra.keys ?? [:].keys) } : nil
-    let local = try takeLocal(ref, table, old, in: writes, to: state)
-    guard state.isAlive else {
-      if let old, old.isShown { try transaction.kept.keep(old.shown, ref) }
-      try records.save(ref, record, replacing: old)
-      if try old?.isShown ?? !isOthers(ref) { try vacate(ref, table) }
-      return try leave(ref, table)
-    }
-    if scope?.has(ref, table) == false {
-      if old?.isShown ?? false { try keep(values, from: ref, table) }
-      record.held = .outsideShare
-      record.extra = try aside(values, ref, table, old, record)
-      try records.save(ref, record, replacing: old)
-      if old?.isShown ?? false { try vacate(ref, table) }
-      return try leave(ref, table)
-    }
-    if let message = refused[ref] ?? (table.isUTF16 ? unfit(values.merging(chosen) { $1 }, table, in: writes) : nil) {
-      guard chosen.isEmpty else { throw StillRefused(message: message) }
-      if try goOnShowing(old, ref, table, record, values, message) { return }
-      return try refuse(ref, table, record, values, message, replacing: old)
-    }
+    var version = RecordVersion(
+      ref: ref, state: state, table: table, old: old, changed: changed, chosen: chosen, values: values, record: record)
+    let kept = try local.take(ref, table, old, in: version.writes, to: state)
+    if try withhold(&version) { return }
     var isFree = true
     if let others, let rival = try transaction.occupant(ref, besides: records.zone.id) {
       guard try others.mayTake(ref, from: rival, self) else {
-        record.held = .slotTaken
-        record.extra = try aside(values, ref, table, old, record)
-        return try records.save(ref, record, replacing: old)
+        version.record.held = .slotTaken
+        version.record.extra = try local.aside(values, ref, table, old, record)
+        return try records.save(ref, version.record, replacing: old)
       }
       isFree = false
     }
-    let before = old?.isShown ?? false ? old : nil
-    var assets = try assets(ref, table, values, old: before, updates: changed != nil && stays)
-    if let column = assets.required { return try lack(column, ref, table, record, values, replacing: old) }
-    let folded = try transaction.folded(table, state)
+    try write(version, keeping: kept, isFree: isFree)
+  }
+
+  /// Handles a version that the table doesn't get: the record is dead or outside of the share, or its row is known to be
+  /// refused.
+  ///
+  /// - Returns: False if it is none of them.
+  private func withhold(_ version: inout RecordVersion) throws -> Bool {
+    let (ref, table, old, values) = (version.ref, version.table, version.old, version.values)
+    guard version.state.isAlive else {
+      if let old, old.isShown { try transaction.kept.keep(old.shown, ref) }
+      try records.save(ref, version.record, replacing: old)
+      if try old?.isShown ?? !isOthers(ref) { try vacate(ref, table) }
+      try leave(ref, table)
+      return true
+    }
+    if scope?.has(ref, table) == false {
+      if version.isShown { try records.keepAssets(of: values, from: ref, table) }
+      version.record.held = .outsideShare
+      version.record.extra = try local.aside(values, ref, table, old, version.record)
+      try records.save(ref, version.record, replacing: old)
+      if version.isShown { try vacate(ref, table) }
+      try leave(ref, table)
+      return true
+    }
+    let all = values.merging(version.chosen) { $1 }
+    guard let message = refused[ref] ?? (table.isUTF16 ? unfit(all, table, in: version.writes) : nil) else {
+      return false
+    }
+    guard version.chosen.isEmpty else { throw StillRefused(message: message) }
+    if try !finish(refusal.goOnShowing(old, ref, table, version.record, values, message), ref, table) {
+      try refuse(ref, table, version.record, values, message, replacing: old)
+    }
+    return true
+  }
+
+  /// Writes a version to its table.
+  ///
+  /// - Parameters:
+  ///   - kept: The local values that the row keeps.
+  ///   - isFree: False if the row shows another zone's record.
+  private func write(_ version: RecordVersion, keeping kept: [Int64: Value], isFree: Bool) throws {
+    let (ref, table, old, values) = (version.ref, version.table, version.old, version.values)
+    let (changed, chosen, stays) = (version.changed, version.chosen, version.stays)
+    let before = version.isShown ? old : nil
+    var assets = try RowAssets(records, ref, table, values, old: before, updates: changed != nil && stays)
+    if let column = assets.required { return try lack(column, ref, table, version.record, values, replacing: old) }
+    let folded = try transaction.folded(table, version.state)
     let base = old?.hasBase == true ? old : nil
-    let written = assets.assigned(values).merging(local) { merged, _ in merged }.merging(folded) { $1 }
-      .merging(chosen) { $1 }.merging(leftovers(base, table, values)) { written, _ in written }
-    if let before { try keepReplaced(before, by: written, assets, ref) }
+    let written = assets.assigned(values).merging(kept) { merged, _ in merged }.merging(folded) { $1 }
+      .merging(chosen) { $1 }.merging(version.leftovers(base)) { written, _ in written }
+    if let before { try assets.keepReplaced(before, by: written) }
     do {
       // A row that is rewritten must still exist if the table refuses the new version.
-      try wholly(table, isReplaced: changed == nil && stays) {
+      try rows.wholly(table, isReplaced: changed == nil && stays) {
         if let changed, stays, let old {
-          try update(table, ref.key, written, changed.union(old.extra.keys).union(folded.keys).union(chosen.keys))
-          for (column, asset) in assets.patched { try patch(ref.key, column, asset, table) }
+          try rows.update(table, ref.key, written, changed.union(old.extra.keys).union(folded.keys).union(chosen.keys))
+          for (column, asset) in assets.patched { try rows.patch(ref.key, column, asset, table) }
         } else {
-          if !isFree || old?.isShown ?? false { try deleteRow(table, ref.key) }
-          try insert(table, ref.key, written)
+          if !isFree || version.isShown { try rows.deleteRow(table, ref.key) }
+          try rows.insert(table, ref.key, written)
         }
       }
-      try read(&assets, ref, table, old: changed == nil ? nil : before ?? base, isNew: before == nil)
+      try assets.readMissing(old: changed == nil ? nil : before ?? base, isNew: before == nil, rows)
     } catch let error as DatabaseError where error.refusesRow {
-      guard sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
-      guard chosen.isEmpty else { throw StillRefused(message: error.reason) }
-      if error.isUnique {
-        if try makeWay(ref, table, values, error.reason) {
-          return try place(ref, state, replacing: old, changed: nil)
-        }
-      } else if try retry(old, ref, table, record, values, changed: changed, written, assets, error.reason) {
-        return
-      }
-      return try refuse(ref, table, record, values, error.reason, replacing: old)
+      return try handle(error, version, written, assets)
     }
-    (record.extra, record.shown) = shown(table, values, folded, assets, before: before)
-    if !chosen.isEmpty { try hide(values, behind: chosen, ref, table, &record, old) }
+    var record = version.record
+    (record.extra, record.shown) = version.shown(folded, assets, before: before)
+    if !chosen.isEmpty { try refusal.hide(values, behind: chosen, ref, table, &record, old) }
     if old?.held != nil { transaction.reached(.hiddenRowShown) }
     if !assets.patched.isEmpty { transaction.reached(.assetPatched) }
     try records.save(ref, record, replacing: old)
@@ -178,33 +186,34 @@ final class Materialiser {
     if stays { try release(ref, table) } else { try appear(ref) }
   }
 
-  /// Returns the defaults of columns that nobody wrote in this life of a record, and that its row still has from an
-  /// earlier one.
-  private func leftovers(_ base: StoredRecord?, _ table: TableForm, _ values: [Int64: Value]) -> [Int64: Value] {
-    (base?.shown ?? [:]).filter { values[$0.key] == nil && table.indexes[$0.key] != nil }.reduce(into: [:]) {
-      $0[$1.key] = table.indexes[$1.key].map(table.defaultValue)
+  /// Handles a version that the table refuses. Makes way for it, shows as much of it as the table accepts, or holds the
+  /// record.
+  private func handle(
+    _ error: DatabaseError, _ version: RecordVersion, _ written: [Int64: Value], _ assets: RowAssets
+  ) throws {
+    let (ref, table, old, values) = (version.ref, version.table, version.old, version.values)
+    guard sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
+    guard version.chosen.isEmpty else { throw StillRefused(message: error.reason) }
+    if error.isUnique {
+      if try makeWay(ref, table, values, error.reason) {
+        return try place(ref, version.state, replacing: old, changed: nil)
+      }
+    } else {
+      let outcome = try refusal.retry(
+        old, ref, table, version.record, values, changed: version.changed, written, assets, error.reason)
+      if try finish(outcome, ref, table) { return }
     }
+    try refuse(ref, table, version.record, values, error.reason, replacing: old)
   }
 
-  /// Returns the merged values that a written row doesn't show, and the other values that it shows.
-  private func shown(
-    _ table: TableForm, _ values: [Int64: Value], _ folded: [Int64: Value], _ assets: Assets, before: StoredRecord?
-  ) -> (extra: [Int64: Value], shown: [Int64: Value]) {
-    var (extra, shown) = (
-      unseen(table, values).merging(assets.missing.mapValues(Value.asset)) { $1 }, assets.shown
-    )
-    // The row still shows this value under a new name, because no flush has noticed the renaming yet.
-    for (column, value) in before?.shown ?? [:] where value.asset == nil && shown[column] == nil {
-      guard let successor = table.successors[column], values[successor] == nil, folded[successor] == nil else {
-        continue
-      }
-      shown[column] = value
-    }
-    for (column, value) in folded {
-      extra[column] = values[column] ?? table.indexes[column].map(table.defaultValue)
-      shown[column] = value
-    }
-    return (extra, shown)
+  private var refusal: RefusedVersion { RefusedVersion(records: records, rows: rows) }
+
+  /// Returns false if no row is left to show.
+  private func finish(_ outcome: RefusedVersion.Outcome, _ ref: RecordRef, _ table: TableForm) throws -> Bool {
+    guard outcome != .absent else { return false }
+    if !table.references.isEmpty { check(ref) }
+    if outcome == .appears { try appear(ref) }
+    return true
   }
 
   static let sameKey = "give the table the same key on every machine"
@@ -245,21 +254,12 @@ final class Materialiser {
   ) throws {
     var held = record
     held.held = .assetIncomplete
-    held.extra = try aside(values, ref, table, old, record)
+    held.extra = try local.aside(values, ref, table, old, record)
     try records.save(ref, held, replacing: old)
     if old?.isShown ?? false { try vacate(ref, table) }
     try note(
       ref, .assetIncomplete, "the BLOB of the column \(column) is not complete here; mesh asset list has its progress")
     try leave(ref, table)
-  }
-
-  /// Returns the values that a table can't show: those of columns that it lacks, and those that their column would
-  /// convert.
-  func unseen(_ table: TableForm, _ values: [Int64: Value]) -> [Int64: Value] {
-    values.filter { column, value in
-      guard let index = table.indexes[column] else { return true }
-      return !table.columns[index].schema.affinity.keeps(value)
-    }
   }
 
   /// Tries again to show a record that is held or partly shown.
@@ -269,14 +269,14 @@ final class Materialiser {
   func show(_ ref: RecordRef, overwriting: Bool = false, most: Int = 0) throws {
     guard tries[ref, default: 0] <= most, let record = try records.load(ref), record.isAlive else { return }
     // The record's flush shows it.
-    if isPartial, !overwriting, try isPending(ref) { return }
-    if isPartial, !overwriting, let table = transaction.catalog.table(ref.table),
+    if notes.isPartial, !overwriting, try notes.isPending(ref) { return }
+    if notes.isPartial, !overwriting, let table = transaction.catalog.table(ref.table),
       try (records.hasRow(table, ref.key) && !isOthers(ref)) != record.isShown
     {
       return
     }
     let state = try records.state(ref, record)
-    if !overwriting { try requireNoticed(ref, record, state) }
+    if !overwriting { try notes.requireNoticed(ref, record, state) }
     tries[ref, default: 0] += 1
     if record.isShown, record.extra.isEmpty { try stopWaiting(ref) }
     try place(ref, state, replacing: record, changed: [])
@@ -358,8 +358,9 @@ final class Materialiser {
       let parentRef = RecordRef(table: parent.id, key: parent.parentKey(value))
       if try isPresent(parentRef, parent, value, for: home == reference ? ref : nil) {
         if reference.isReset, record.extra[column] != nil, row[reference.column] != value { restored.insert(column) }
-      } else if row[reference.column] == value, try mayDangle(ref, parentRef) {
-        try keepDangling(ref, parentRef)
+      } else if row[reference.column] == value, try dangling.mayStay(ref, parentRef) {
+        try wait(ref, for: parentRef)
+        try dangling.keep(ref)
       } else {
         missing.append((reference, parentRef, value))
       }
@@ -370,46 +371,15 @@ final class Materialiser {
       guard let lost = try entry.reference.isReset ? lostDefault(entry.reference, ref, home) : entry.parent else {
         continue
       }
-      let reason = try reason(lost)
+      let reason = try records.reason(missing: lost)
       // The row may be about to move to that zone. A program that has just written it must find it until its flush.
-      if reason == .parentElsewhere, isPartial, try isPending(ref) || isToBeRouted(ref) { return }
+      if reason == .parentElsewhere, notes.isPartial, try notes.isPending(ref) || notes.isToBeRouted(ref) { return }
       return try withdraw(ref, table, record, reason)
     }
     // The reference in the row may not have been sent yet.
-    if isPartial, try isPending(ref) { return }
-    try requireNoticed(ref, record, records.state(ref, record))
+    if notes.isPartial, try notes.isPending(ref) { return }
+    try notes.requireNoticed(ref, record, records.state(ref, record))
     try reset(ref, table, record, row, missing.map { ($0.reference, $0.value) }, restored)
-  }
-
-  /// Returns whether notes in the log explain a difference between a record and its row.
-  func isExplained(_ ref: RecordRef) throws -> Bool {
-    try flushed.contains(ref) || isPartial && pending.get().contains(ref)
-  }
-
-  private func isPending(_ ref: RecordRef) throws -> Bool {
-    guard try !flushed.contains(ref) && pending.get().contains(ref) else { return false }
-    hasPostponed = true
-    return true
-  }
-
-  /// Returns whether a program wrote the record after the notes that are flushed now.
-  private func isToBeRouted(_ ref: RecordRef) throws -> Bool {
-    guard try others != nil && unrouted.get().contains(ref) else { return false }
-    hasPostponed = true
-    return true
-  }
-
-  /// The records with notes whose zone is unknown. Computed on first use.
-  private lazy var unrouted = Result { try canonical(transaction.pending.unrouted()) }
-
-  /// The records with pending notes by programs, which may be moving to another zone. Computed on first use.
-  private lazy var pending = Result { try canonical(transaction.pending.written(besidesLooks: records.zone.id)) }
-
-  private func canonical(_ refs: [RecordRef]) -> Set<RecordRef> {
-    Set(
-      refs.compactMap { ref in
-        transaction.catalog.table(ref.table).map { RecordRef(table: $0.id, key: $0.form.canonical(ref.key)) }
-      })
   }
 
   /// Returns whether the parent is present.
@@ -419,14 +389,14 @@ final class Materialiser {
   private func isPresent(_ ref: RecordRef, _ table: TableForm, _ value: Value, for child: RecordRef?) throws -> Bool {
     let hasRow = try records.hasRow(table, value)
     guard let child else {
-      if hasRow || !isPartial { return hasRow }
+      if hasRow || !notes.isPartial { return hasRow }
       return try records.load(ref)?.isShown ?? false
     }
     if let record = try records.load(ref), record.isAlive {
-      return record.held == nil && (hasRow || isPartial)
+      return record.held == nil && (hasRow || notes.isPartial)
     }
     // A row that is not flushed yet belongs to no zone. Its flush determines whether it belongs to this one.
-    guard try hasRow && isPartial && transaction.occupant(ref) == nil else { return false }
+    guard try hasRow && notes.isPartial && transaction.occupant(ref) == nil else { return false }
     try wait(child, for: ref)
     return true
   }
@@ -445,12 +415,6 @@ final class Materialiser {
     return parentRef
   }
 
-  func reason(_ parent: RecordRef) throws -> HeldReason {
-    if others != nil, try transaction.isElsewhere(parent, besides: records.zone) { return .parentElsewhere }
-    let record = try records.load(parent)
-    return record != nil && record?.isAlive == false ? .parentDeleted : .missingParent
-  }
-
   /// Removes the row from its table, and keeps its values.
   private func withdraw(
     _ ref: RecordRef, _ table: TableForm, _ record: StoredRecord, _ reason: HeldReason
@@ -466,6 +430,47 @@ final class Materialiser {
     if reason == .parentElsewhere, try transaction.catalog.zones().privateZone == records.zone.id {
       try transaction.look(at: ref)
     }
+  }
+
+  /// Returns the merged values of a record whose row is about to be removed. They include unflushed writes of programs.
+  /// Afterwards, the assets are in the staging.
+  func displaced(_ ref: RecordRef, _ record: StoredRecord, _ table: TableForm) throws -> [Int64: Value] {
+    try notes.requireNoticed(ref, record, records.state(ref, record))
+    guard var row = try records.row(table, ref.key) else { return try records.values(ref, record) }
+    let key = AssetManifest.key(of: records.zone.zone, transaction.cryptography)
+    var shown = records.named(row, record, table)
+    for index in row.indices where row[index].isUnread {
+      let (cell, column) = (Cell(table: table, key: ref.key, index: index), table.columns[index].id)
+      if record.extra[column] != nil, shown[index] == record.shown[column] { continue }
+      if let asset = shown[index].asset, !asset.isUnread, let manifest = try transaction.contents.manifest(asset.id) {
+        try transaction.contents.keep(asset, manifest, from: cell)
+        if try transaction.staged.isComplete(asset, manifest) { continue }
+      }
+      guard let size = row[index].asset?.size,
+        let manifest = try transaction.contents.manifest(of: cell, size: size, key: key)
+      else { continue }
+      let asset = try transaction.contents.remember(manifest)
+      try transaction.contents.keep(asset, manifest, from: cell)
+      shown[index] = .asset(asset)
+    }
+    row = shown
+    var values = try records.values(ref, record, row: row)
+    for column in try local.of(ref, table, record).keys where values[column] == nil {
+      values[column] = table.indexes[column].map { row[$0] }
+    }
+    // A program may have written another value in place of a merged value that the row doesn't show.
+    for column in record.extra.keys where record.hides(column) {
+      guard let index = table.indexes[column], row[index] != record.shown[column] ?? .null else { continue }
+      // Increments that are noted and not sent yet are part of the column's own value from now on.
+      if case .integer(let new) = row[index], case .integer(let before) = record.shown[column],
+        case .integer(let base) = record.extra[column], record.heldSince == nil
+      {
+        values[column] = .integer(Int64(clamping: Int128(base) + Int128(new) - Int128(before)))
+      } else {
+        values[column] = row[index]
+      }
+    }
+    return values
   }
 
   /// Shows references to missing rows as NULL or default, and restores those to rows that have returned.
@@ -493,7 +498,7 @@ final class Materialiser {
     }
     assignments = assignments.filter { column, value in table.indexes[column].map { row[$0] != value } ?? false }
     do {
-      if !assignments.isEmpty { try update(table, ref.key, assignments, Set(assignments.keys)) }
+      if !assignments.isEmpty { try rows.update(table, ref.key, assignments, Set(assignments.keys)) }
     } catch let error as DatabaseError where error.refusesRow {
       guard sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
       let values = try displaced(ref, record, table)
@@ -510,10 +515,10 @@ final class Materialiser {
     _ ref: RecordRef, _ table: TableForm, _ record: StoredRecord, _ values: [Int64: Value], _ message: String,
     replacing old: StoredRecord?
   ) throws {
-    if old?.isShown ?? false { try keep(values, from: ref, table) }
+    if old?.isShown ?? false { try records.keepAssets(of: values, from: ref, table) }
     var held = record
     held.held = .constraint
-    held.extra = try aside(values, ref, table, old, record)
+    held.extra = try local.aside(values, ref, table, old, record)
     held.shown = [:]
     try records.save(ref, held, replacing: old)
     try vacate(ref, table)
@@ -537,7 +542,7 @@ final class Materialiser {
   }
 
   func stopWaiting(_ ref: RecordRef) throws {
-    try rememberDangling(ref)
+    try dangling.remember(ref)
     try transaction.held.remove(ref, in: records.zone.id)
   }
 }
@@ -546,76 +551,5 @@ extension Transaction {
   /// Returns whether a record is alive in another zone.
   func isElsewhere(_ ref: RecordRef, besides zone: ZoneRow) throws -> Bool {
     try recordRows.exists(ref, .alive, besides: zone.id)
-  }
-}
-
-// MARK: - Rows
-
-extension Materialiser {
-  func insert(_ table: TableForm, _ key: Value, _ values: [Int64: Value]) throws {
-    let chosen = table.columns.indices.filter { values[table.columns[$0].id] != nil }
-    let statement = try transaction.sql.statement(table.upsert(chosen))
-    // If the key has a column of its own, its value is the key's spelling.
-    statement.bind(table.keyColumn.flatMap { values[table.columns[$0].id] } ?? key, at: 1)
-    for (place, index) in chosen.filter({ $0 != table.keyColumn }).enumerated() {
-      try bind(values[table.columns[index].id] ?? .null, statement, at: place + 2, table, index)
-    }
-    if try sql.write(statement) == 0 { throw DatabaseError.ignored }
-    try fill(key, values, table)
-  }
-
-  /// Updates a row. Inserts it if it disappeared unnoticed.
-  func update(_ table: TableForm, _ key: Value, _ values: [Int64: Value], _ changed: Set<Int64>) throws {
-    let chosen = table.columns.indices.filter {
-      changed.contains(table.columns[$0].id) && values[table.columns[$0].id] != nil
-    }
-    guard !chosen.isEmpty else { return }
-    let statement = try transaction.sql.statement(table.update(chosen))
-    for (place, index) in chosen.enumerated() {
-      try bind(values[table.columns[index].id] ?? .null, statement, at: place + 1, table, index)
-    }
-    statement.bind(key, at: chosen.count + 1)
-    guard try sql.write(statement) == 0 else {
-      return try fill(key, values.filter { changed.contains($0.key) }, table)
-    }
-    if try records.hasRow(table, key) { throw DatabaseError.ignored }
-    if values.count > chosen.count { try insert(table, key, values) }
-  }
-
-  /// Deletes a row. Bypasses an app's trigger that refuses this, because a row that belongs to no merged record must
-  /// not stay, nor block others.
-  func deleteRow(_ table: TableForm, _ key: Value) throws {
-    let ref = RecordRef(table: table.id, key: table.form.canonical(key))
-    let delete = {
-      let statement = try self.sql.statement(table.delete)
-      statement.bind(key, at: 1)
-      try self.sql.write(statement)
-    }
-    guard !table.schema.triggers.isEmpty else {
-      _ = try delete()
-      return
-    }
-    do {
-      if refused[ref] == nil { _ = try delete() }
-    } catch let error as DatabaseError where error.refusesRow {
-      guard sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
-    }
-    if try records.hasRow(table, key) { try sql.withoutTriggers { _ = try delete() } }
-  }
-}
-
-extension DatabaseError {
-  /// The error for `RAISE (IGNORE)`: SQLite reports nothing, but the row is missing.
-  static let ignored = DatabaseError(
-    resultCode: .SQLITE_CONSTRAINT_TRIGGER, message: "a trigger ignores the row: RAISE (IGNORE)")
-
-  var isUnique: Bool { extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE }
-
-  /// Whether SQLite refuses this row alone: because of a constraint, a type, its size, or an app's trigger that fails.
-  var refusesRow: Bool {
-    switch resultCode {
-    case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_ERROR: true
-    default: false
-    }
   }
 }

@@ -16,8 +16,8 @@ final class Materialisers {
     if let known = rest[zone] { return known }
     guard let row = try first.transaction.zoneRows.read(id: zone) else { return nil }
     let made = try Materialiser(
-      ZoneRecords(first.transaction, zone: row), first.progress, refused: first.refused, others: self)
-    made.flushing = first.flushing
+      ZoneRecords(first.transaction, zone: row), first.progress, refused: first.refused, flushing: first.flushing,
+      others: self)
     rest[zone] = made
     return made
   }
@@ -95,19 +95,19 @@ extension Materialiser {
   /// deleted. Does nothing if another zone's record already has it.
   func vacate(_ ref: RecordRef, _ table: TableForm) throws {
     guard try !isOthers(ref) else { return }
-    guard let heir = try others?.heir(ref) else { return try deleteRow(table, ref.key) }
+    guard let heir = try others?.heir(ref) else { return try rows.deleteRow(table, ref.key) }
     try heir.takeOver(ref, table)
   }
 
   fileprivate func takeOver(_ ref: RecordRef, _ table: TableForm) throws {
     guard let record = try records.load(ref), record.held == .slotTaken else { return }
-    guard let shown = try shows(table, ref.key, record.extra) else {
-      try deleteRow(table, ref.key)
+    guard let shown = try records.shows(table, ref.key, record.extra) else {
+      try rows.deleteRow(table, ref.key)
       return try place(ref, try records.state(ref, record), replacing: record, changed: nil)
     }
     var free = record
     (free.held, free.heldSince) = (nil, nil)
-    free.extra = unseen(table, record.extra)
+    free.extra = table.unseen(record.extra)
     free.shown = shown.assets
     try records.save(ref, free, replacing: record)
     if !table.references.isEmpty { check(ref) }
@@ -132,14 +132,14 @@ extension Materialiser {
       return try first.takeOver(ref, table)
     }
     guard let table = transaction.catalog.table(ref.table), old?.isAlive != true,
-      let shown = try shows(table, ref.key, state.cells.mapValues(\.value), as: source)
+      let shown = try records.shows(table, ref.key, state.cells.mapValues(\.value), as: source)
     else { return try place(ref, state, replacing: old, changed: nil) }
     var record = try records.pack(ref, state, previous: old)
-    record.extra = unseen(table, state.cells.mapValues(\.value)).merging(shown.missing) { $1 }
+    record.extra = table.unseen(state.cells.mapValues(\.value)).merging(shown.missing) { $1 }
     record.shown = shown.assets
     if let source, source.isRefused {
       record.heldSince = source.heldSince
-      try note(ref, .editRefused, left?.message(ref) ?? "")
+      try note(ref, .editRefused, transaction.held.note(of: ref, in: zone)?.message ?? "")
     }
     try records.save(ref, record, replacing: old)
     if !table.references.isEmpty { check(ref) }
@@ -150,43 +150,5 @@ extension Materialiser {
   func claim(_ ref: RecordRef) throws {
     guard let others, let rival = try transaction.occupant(ref, besides: records.zone.id) else { return }
     try others.of(rival)?.giveUp(ref, isOver: true)
-  }
-
-  /// Returns nil if the row doesn't have these values, and the defaults in all other columns. The result's `assets` are
-  /// as in `StoredRecord.shown`. For the `missing` ones, the row shows another value.
-  ///
-  /// - Parameter source: The record that had the row so far. Its assets are assumed to be there.
-  private func shows(
-    _ table: TableForm, _ key: Value, _ values: [Int64: Value], as source: StoredRecord? = nil
-  ) throws -> (assets: [Int64: Value], missing: [Int64: Value])? {
-    guard var row = try records.row(table, key) else { return nil }
-    if let source { row = records.named(row, source, table) }
-    var shown: (assets: [Int64: Value], missing: [Int64: Value]) = ([:], [:])
-    for index in table.columns.indices {
-      let column = table.columns[index].id
-      let value = values[column] ?? (index == table.keyColumn ? key : table.defaultValue(index))
-      guard let asset = value.asset else {
-        if row[index] == value { continue }
-        guard let source, source.extra[column] == value, row[index] == source.shown[column] else { return nil }
-        (shown.missing[column], shown.assets[column]) = (value, row[index])
-        continue
-      }
-      if try row[index] == value || isThere(asset, row[index], Cell(table: table, key: key, index: index)) {
-        shown.assets[column] = value
-      } else if let source, source.extra[column] == value, row[index] == source.shown[column] ?? .null {
-        shown.missing[column] = value
-        shown.assets[column] = source.shown[column]
-      } else {
-        return nil
-      }
-    }
-    return shown
-  }
-
-  private func isThere(_ asset: Asset, _ value: Value, _ cell: Cell) throws -> Bool {
-    guard value == .asset(.unread(asset.size)), let manifest = try transaction.contents.manifest(asset.id) else {
-      return false
-    }
-    return try transaction.contents.holds(manifest, cell)
   }
 }

@@ -141,7 +141,7 @@ private struct Resolver {
     guard try !transaction.pending.has(ref) else { throw ResolveError.written }
     let materialiser = try Materialiser(records, transaction.progress(), refused: refused)
     let state = try records.state(ref, record)
-    try materialiser.requireNoticed(ref, record, state)
+    try materialiser.notes.requireNoticed(ref, record, state)
     try materialiser.place(ref, state, replacing: record, changed: [], choosing: chosen)
     try materialiser.settle()
     try transaction.zoneRows.save(records.zone)

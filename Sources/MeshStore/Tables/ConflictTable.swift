@@ -85,7 +85,7 @@ struct ConflictTable {
     }
   }
 
-  /// Returns the lost values that only a row had (see `Materialiser.local`), oldest first.
+  /// Returns the lost values that only a row had (see `LocalValues`), oldest first.
   func localValues(of zone: Int64) throws -> [(ref: RecordRef, column: Int64, value: Value)] {
     try sql.all(
       "SELECT tbl, key, col, value FROM mesh_conflict WHERE zone = ? AND was_local AND loser_time = 0 ORDER BY id",

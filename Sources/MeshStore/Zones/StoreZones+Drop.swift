@@ -48,7 +48,7 @@ private struct ZoneRemoval: Step {
     let own = try catalog.zones().privateZone
     for ref in refs {
       guard let old = try records.load(ref) else { continue }
-      let isUnnoticed = try old.isShown && materialiser.isUnnoticed(ref, old, records.state(ref, old))
+      let isUnnoticed = try old.isShown && materialiser.notes.isUnnoticed(ref, old, records.state(ref, old))
       try materialiser.stopWaiting(ref)
       try records.remove(ref, old)
       guard old.isShown, let table = catalog.table(ref.table) else { continue }
@@ -74,7 +74,7 @@ private struct ZoneRemoval: Step {
     _ ref: RecordRef, _ table: TableForm, _ old: StoredRecord, _ materialiser: Materialiser, isUnnoticed: Bool,
     now: Int64
   ) throws {
-    let local = try materialiser.local(ref, table, old)
+    let local = try materialiser.local.of(ref, table, old)
     guard isUnnoticed || !local.isEmpty else { return }
     var room = StoreLimits.assetInMemory
     let row = try transaction.row(ref, &room)

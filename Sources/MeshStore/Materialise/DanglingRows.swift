@@ -4,16 +4,30 @@ import MeshCore
 /// They refer to a row that is not here yet, or that has just got another key. Without mesh, they would be in the
 /// table, and the program may be about to write to them again. Therefore they stay in this machine's table, and are
 /// noted. The other machines hold them until the reference is valid.
-extension Materialiser {
+final class DanglingRows {
+  private let records: ZoneRecords
+  private let flushing: FlushPlan?
+  /// References that are valid on no other device, of records that don't wait for their parents at the moment.
+  private var dangling: [RecordRef: Set<RecordRef>] = [:]
+  /// Whether rows are shown here that other devices hold.
+  private lazy var hasAny = Result { try transaction.held.has(.shownHereOnly) }
+  /// The records that programs wrote and that are flushed now.
+  private lazy var written = flushing?.written ?? []
+  private var transaction: Transaction { records.transaction }
+
+  init(_ records: ZoneRecords, flushing: FlushPlan?) { (self.records, self.flushing) = (records, flushing) }
+
+  func areThereAny() throws -> Bool { try hasAny.get() }
+
   /// Returns whether the row stays although the parent is missing.
-  func mayDangle(_ ref: RecordRef, _ parent: RecordRef) throws -> Bool {
-    if try reason(parent) == .parentElsewhere { return try isToFollow(ref, parent) }
+  func mayStay(_ ref: RecordRef, _ parent: RecordRef) throws -> Bool {
+    if try records.reason(missing: parent) == .parentElsewhere { return try isToFollow(ref, parent) }
     if let flushing, flushing.rekeyed.contains(parent) || written.contains(ref) {
       if flushing.rekeyed.contains(parent) { transaction.reached(.keyRenamed) }
       return true
     }
     if dangling[ref]?.contains(parent) == true { return true }
-    return try hasDangling.get() && transaction.held.danglingParents(of: ref, in: records.zone.id).contains(parent)
+    return try hasAny.get() && transaction.held.danglingParents(of: ref, in: records.zone.id).contains(parent)
   }
 
   /// Returns whether a noted row stays until it moves to the zone in which its parent has appeared. The program must find
@@ -29,18 +43,29 @@ extension Materialiser {
     return true
   }
 
-  func keepDangling(_ ref: RecordRef, _ parent: RecordRef) throws {
+  /// Notes a row that stays.
+  func keep(_ ref: RecordRef) throws {
     transaction.reached(.rowShownHereOnly)
-    try wait(ref, for: parent)
-    try note(ref, .shownHereOnly, "written here while foreign keys were off")
-    hasDangling = .success(true)
+    try transaction.held.note(ref, in: records.zone.id, .shownHereOnly, "written here while foreign keys were off")
+    hasAny = .success(true)
   }
 
   /// Keeps the references of a noted row. The note is deleted together with the list of awaited records. Afterwards,
   /// `settle` determines whether the references still dangle.
-  func rememberDangling(_ ref: RecordRef) throws {
-    guard try hasDangling.get() else { return }
+  func remember(_ ref: RecordRef) throws {
+    guard try hasAny.get() else { return }
     let parents = try transaction.held.danglingParents(of: ref, in: records.zone.id)
     if !parents.isEmpty { dangling[ref, default: []].formUnion(parents) }
+  }
+}
+
+extension ZoneRecords {
+  /// Returns why a record is held whose parent has no row.
+  func reason(missing parent: RecordRef) throws -> HeldReason {
+    if try transaction.catalog.zones().isRouted && transaction.isElsewhere(parent, besides: zone) {
+      return .parentElsewhere
+    }
+    let record = try load(parent)
+    return record != nil && record?.isAlive == false ? .parentDeleted : .missingParent
   }
 }

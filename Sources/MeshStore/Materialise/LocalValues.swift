@@ -5,11 +5,22 @@ import MeshCore
 ///
 /// They stay in the row, and with the record while it is out of its table. A merge that overwrites or deletes them lists
 /// them as conflicts.
-extension Materialiser {
+final class LocalValues {
+  private let records: ZoneRecords
+  /// True during a flush, which lists the values that its notes tell of.
+  private let isFlushing: Bool
+  /// The indexes of the columns that a list of columns lacks, by the list.
+  private var uncovered: [Int64: [Int]] = [:]
+  /// The columns whose local values are listed already.
+  private var lost: [RecordRef: Set<Int64>] = [:]
+  private var transaction: Transaction { records.transaction }
+
+  init(_ records: ZoneRecords, isFlushing: Bool) { (self.records, self.isFlushing) = (records, isFlushing) }
+
   /// Returns the local values of a record.
   ///
   /// - Parameter columns: The columns to look at, or nil for all.
-  func local(
+  func of(
     _ ref: RecordRef, _ table: TableForm, _ old: StoredRecord, in columns: Set<Int64>? = nil
   ) throws -> [Int64: Value] {
     let unstamped = try unstamped(table, old).filter { columns?.contains(table.columns[$0].id) ?? true }
@@ -44,13 +55,13 @@ extension Materialiser {
   /// changes.
   ///
   /// - Parameter columns: The columns that are written, or nil if the row is written as a whole or removed.
-  func takeLocal(
-    _ ref: RecordRef, _ table: TableForm, _ old: StoredRecord?, in columns: Set<Int64>? = nil, to state: State
+  func take(
+    _ ref: RecordRef, _ table: TableForm, _ old: StoredRecord?, in columns: Set<Int64>? = nil,
+    to state: ZoneRecords.State
   ) throws -> [Int64: Value] {
-    // A flush lists the values that its notes tell of.
-    guard flushing == nil, let old, old.isAlive else { return [:] }
+    guard !isFlushing, let old, old.isAlive else { return [:] }
     var kept: [Int64: Value] = [:]
-    for (column, value) in try local(ref, table, old, in: columns).sorted(by: { $0.key < $1.key }) {
+    for (column, value) in try of(ref, table, old, in: columns).sorted(by: { $0.key < $1.key }) {
       let merged = state.cells[column]
       if state.generation == old.generation, merged == nil, value.asset == nil {
         kept[column] = value
@@ -66,7 +77,7 @@ extension Materialiser {
     _ values: [Int64: Value], _ ref: RecordRef, _ table: TableForm, _ old: StoredRecord?, _ record: StoredRecord
   ) throws -> [Int64: Value] {
     guard let old, old.isAlive, old.generation == record.generation else { return values }
-    return values.merging(try local(ref, table, old).filter { $0.value.asset == nil }) { merged, _ in merged }
+    return values.merging(try of(ref, table, old).filter { $0.value.asset == nil }) { merged, _ in merged }
   }
 
   /// Lists a local value, once for each access.
@@ -85,8 +96,9 @@ extension Materialiser {
     let author = Author(device: device, instance: records.zone.instance ?? InstanceID(0))
     try records.noteConflict(
       ref,
-      State.Loss(
-        column: column, loser: State.Cell(stamp: Stamp(time: .zero, author: author), value: value), winner: winner,
+      ZoneRecords.State.Loss(
+        column: column, loser: ZoneRecords.State.Cell(stamp: Stamp(time: .zero, author: author), value: value),
+        winner: winner,
         wasLocal: true),
       now: try records.time.get())
   }

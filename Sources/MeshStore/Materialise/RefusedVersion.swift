@@ -10,16 +10,30 @@ struct StillRefused: Error {
 /// Handles a merged version that the table refuses, because it breaks a constraint of its own row. The row stays the
 /// last version that the table accepted. A record must not disappear from one person's app because of another person's
 /// write.
-extension Materialiser {
+struct RefusedVersion: Step {
+  let records: ZoneRecords
+  let rows: RowWriter
+  var transaction: Transaction { records.transaction }
+
+  /// The result for the row.
+  enum Outcome {
+    /// There is no row that the table accepted, or a cutoff reverted a value of it that nothing replaces.
+    case absent
+    /// The row stays as it is, or as far as the table accepts the new version.
+    case stays
+    /// A row that was not in the table has the version that the table last accepted.
+    case appears
+  }
+
   /// Writes the values that the table may still accept: the merged values, except those that it refused before.
   ///
   /// - Parameter written: The merged values that can be written, as `place` tried to.
-  /// - Returns: False if the table never accepted a version of the record, or the record was born again since.
+  /// - Returns: `absent` also if the record was born again since.
   func retry(
     _ old: StoredRecord?, _ ref: RecordRef, _ table: TableForm, _ record: StoredRecord, _ values: [Int64: Value],
-    changed: Set<Int64>?, _ written: [Int64: Value], _ assets: Assets, _ message: String
-  ) throws -> Bool {
-    guard let old, old.generation == record.generation else { return false }
+    changed: Set<Int64>?, _ written: [Int64: Value], _ assets: RowAssets, _ message: String
+  ) throws -> Outcome {
+    guard let old, old.generation == record.generation else { return .absent }
     let hidden = Set(old.extra.keys.filter(old.hides))
     do {
       if old.isShown {
@@ -27,19 +41,18 @@ extension Materialiser {
         guard old.isRefused, !rest.isEmpty else {
           return try goOnShowing(old, ref, table, record, values, message)
         }
-        try wholly(table) {
-          try update(table, ref.key, written, rest)
+        try rows.wholly(table) {
+          try rows.update(table, ref.key, written, rest)
           for (column, asset) in assets.patched where rest.contains(column) {
-            try patch(ref.key, column, asset, table)
+            try rows.patch(ref.key, column, asset, table)
           }
         }
         return try goOnShowing(old, ref, table, record, values, message, written: rest)
       }
-      guard !old.accepted.isEmpty else { return false }
-      try wholly(table) { try insert(table, ref.key, written.merging(old.accepted) { $1 }) }
-      let stays = try goOnShowing(old, ref, table, record, values, message, written: Set(written.keys))
-      try appear(ref)
-      return stays
+      guard !old.accepted.isEmpty else { return .absent }
+      try rows.wholly(table) { try rows.insert(table, ref.key, written.merging(old.accepted) { $1 }) }
+      let outcome = try goOnShowing(old, ref, table, record, values, message, written: Set(written.keys))
+      return outcome == .stays ? .appears : outcome
     } catch let error as DatabaseError where error.refusesRow {
       guard sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
       return try goOnShowing(old, ref, table, record, values, message)
@@ -49,16 +62,14 @@ extension Materialiser {
   /// Leaves the row as it is, and keeps the merged values beside it.
   ///
   /// - Parameter written: The columns in which the row has long BLOBs that are merged.
-  /// - Returns: False if there is no row that the table accepted, or if a cutoff reverted a value of it that nothing
-  ///   replaces.
   func goOnShowing(
     _ old: StoredRecord?, _ ref: RecordRef, _ table: TableForm, _ record: StoredRecord, _ values: [Int64: Value],
     _ message: String, written: Set<Int64> = []
-  ) throws -> Bool {
+  ) throws -> Outcome {
     guard let old, old.generation == record.generation, old.isShown || !written.isEmpty,
       let row = try records.row(table, ref.key),
       try records.columns(old.stamps).allSatisfy({ values[$0.column] != nil })
-    else { return false }
+    else { return .absent }
     var kept = record
     for (column, value) in values {
       guard let index = table.indexes[column] else {
@@ -80,9 +91,8 @@ extension Materialiser {
     }
     kept.heldSince = try old.heldSince ?? records.time.get()
     try records.save(ref, kept, replacing: old)
-    if kept.isRefused { try note(ref, .editRefused, message) }
-    if !table.references.isEmpty { check(ref) }
-    return true
+    if kept.isRefused { try transaction.held.note(ref, in: records.zone.id, .editRefused, message) }
+    return .stays
   }
 
   /// Notes the values of a row with chosen values that are not merged yet. The next flush makes edits of them.
@@ -98,29 +108,4 @@ extension Materialiser {
     }
     record.heldSince = try old?.heldSince ?? records.time.get()
   }
-
-  /// Does all of the writes of a row, or none. A trigger's `RAISE (FAIL)` leaves the changes that a statement made
-  /// before it.
-  ///
-  /// - Parameter isReplaced: True if the row is deleted first.
-  func wholly(_ table: TableForm, isReplaced: Bool = false, _ body: () throws -> Void) throws {
-    guard isReplaced || !table.schema.triggers.isEmpty else { return try body() }
-    try sql.run("SAVEPOINT mesh_row")
-    do {
-      try body()
-    } catch {
-      sql.watch?.forget()
-      if sql.isInTransaction {
-        try sql.run("ROLLBACK TO mesh_row")
-        try sql.run("RELEASE mesh_row")
-      }
-      throw error
-    }
-    try sql.run("RELEASE mesh_row")
-  }
-
-  /// Returns SQLite's message about the record.
-  func message(_ ref: RecordRef) throws -> String? { try transaction.held.note(of: ref, in: records.zone.id)?.message }
-
-  private var sql: Connection { transaction.sql }
 }

@@ -47,8 +47,10 @@ struct TableAnswers: NodePart {
     try database.beginGuard()
     try driver.workOff()
     guard try store.localWrites.pendingCount() == 0 else { throw Refusal.rowsPending("untracking would lose them") }
-    try store.tables.untrack(tables)
+    // A call that is refused may have noted changes of the schema before, for which there is work.
+    let result = Result { try store.tables.untrack(tables) }
     try replica.schemaChanged()
+    try result.get()
     return UntrackReport(tables: tables)
   }
 

@@ -28,13 +28,14 @@ struct MovePlanner {
     var state = try source.state(entry.ref, record)
     var generation = (old?.generation ?? 0).nextGeneration
     var edits = try edits(entry, row, of: record, after: old)
+    var losses = unseen(state, of: record, overwrittenBy: edits, entry)
     var later: [Int64: State.Cell] = [:]
     if let old, !isNew {
       let known = try records.state(entry.ref, old)
       transaction.reached(known.life == state.life ? .movedOntoItself : .movedOntoAnother)
       if known.life != state.life {
         edits = overwriting(state, with: edits, at: planner.time(entry.wall, after: old))
-        if !old.isShown { lose(known, to: edits, entry) }
+        if !old.isShown { losses += lost(known, to: edits, entry) }
       } else {
         // The record's values here may be those of the row that it gave up, which a program had edited by then. Such
         // edits are later where it was.
@@ -54,6 +55,7 @@ struct MovePlanner {
     }
     for cell in emitted.values { planner.plan.clock.witness(cell.stamp.time) }
     planner.plan.clock.witness(life.time)
+    planner.plan.losses += losses
     planner.plan.arrivals.append(
       .init(ref: entry.ref, table: entry.table, state: state, zone: zone, to: records.zone.id))
     return true
@@ -115,15 +117,31 @@ struct MovePlanner {
     return whole + parts.cells.map { ($0.column, State.Cell(stamp: planner.global($0.time), value: $0.value)) }
   }
 
-  /// Lists the values of a hidden record that another one overwrites. No program here has seen them in a row.
-  private func lose(
+  /// Returns the values of a hidden record that another one overwrites. No program here has seen them in a row.
+  private func lost(
     _ hidden: State, to edits: [(column: Int64, cell: State.Cell)], _ entry: PendingSlice.Entry
-  ) {
-    for edit in edits {
-      guard let loser = hidden.cells[edit.column], loser.value != edit.cell.value else { continue }
+  ) -> [FlushPlan.Loss] {
+    edits.compactMap { edit in
+      guard let loser = hidden.cells[edit.column], loser.value != edit.cell.value else { return nil }
       let loss = State.Loss(column: edit.column, loser: loser, winner: edit.cell.stamp, wasLocal: true)
-      planner.plan.losses.append(.init(ref: entry.ref, loss: loss))
+      return .init(ref: entry.ref, loss: loss)
     }
+  }
+
+  /// Returns the values of the moved record that a program has overwritten without seeing them: its row was not in the
+  /// table, or showed another value.
+  private func unseen(
+    _ state: State, of record: StoredRecord, overwrittenBy edits: [(column: Int64, cell: State.Cell)],
+    _ entry: PendingSlice.Entry
+  ) -> [FlushPlan.Loss] {
+    let isBlind = planner.isBlind(entry, record)
+    let unseen = edits.filter { edit in
+      // If its table was not synchronized for a while, programs know what the row showed before.
+      if isBlind { return record.held != .untracked || record.shown[edit.column] != nil }
+      return record.isShown && record.hides(edit.column)
+        && state.cells[edit.column]?.stamp.author.device != transaction.device
+    }
+    return lost(state, to: unseen, entry)
   }
 
   private func overwriting(

@@ -261,4 +261,39 @@ import Testing
     let lost = try alice.store.conflicts.list(limit: 9).filter { $0.key == .text("r7") }.map(\.loserValue)
     #expect(lost.contains(.text("bobs")) && lost.contains(.integer(1)))
   }
+
+  @Test("a record that is in no table is listed if a program writes a row with its key in another share")
+  func heldRecordIsOverwritten() throws {
+    let (alice, bob) = try members()
+    try alice.run("UPDATE reminders SET list = 'M' WHERE id = 'r1'")
+    try bob.run("INSERT INTO steps VALUES ('s9', 'r1', 'bobs')")
+    try converge([alice, bob])
+    #expect(try alice.rows("SELECT title FROM steps WHERE id = 's9'").isEmpty)
+    try alice.run("INSERT INTO steps VALUES ('s9', 'r1', 'private')")
+    try converge([alice, bob])
+    #expect(try alice.rows("SELECT title FROM steps WHERE id = 's9'") == ["private"])
+    let lost = try alice.store.conflicts.list(limit: 9).filter { $0.key == .text("s9") }.map(\.loserValue)
+    #expect(lost == [.text("bobs")])
+  }
+
+  @Test(
+    "a refused value is listed if a program writes over its row and moves it to another share",
+    arguments: ["INSERT OR REPLACE INTO reminders VALUES ('r1', 'M', 'mine', 0)", "UPDATE reminders SET list = 'M'"])
+  func refusedValueIsOverwritten(write: String) throws {
+    let (alice, bob) = try members()
+    try alice.run(
+      """
+      CREATE TRIGGER refuse BEFORE UPDATE OF title ON reminders WHEN NEW.title LIKE 'refused%'
+      BEGIN SELECT RAISE(ABORT, 'refused'); END
+      """)
+    try bob.run("UPDATE reminders SET title = 'refused by alice' WHERE id = 'r1'")
+    try converge([alice, bob])
+    #expect(try alice.rows("SELECT title FROM reminders WHERE id = 'r1'") != ["refused by alice"])
+    try alice.run(write)
+    try converge([alice, bob])
+    let lost = try alice.store.conflicts.list(limit: 9).filter { $0.key == .text("r1") }.map(\.loserValue)
+    let isOverwritten = write.hasPrefix("INSERT")
+    #expect(lost == (isOverwritten ? [.text("refused by alice")] : []))
+    if !isOverwritten { #expect(try alice.rows("SELECT title FROM reminders WHERE id = 'r1'") != ["refused by alice"]) }
+  }
 }

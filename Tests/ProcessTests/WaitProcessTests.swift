@@ -28,6 +28,18 @@ extension Daemons {
       }
     }
 
+    @Test("a refused untrack leaves nothing to wait for")
+    func refusedUntrack() async throws {
+      try await MeshProcess.pair { tower, laptop, _ in
+        let refused = try await tower.run("untrack", "notse")
+        #expect(refused.status != 0)
+        for node in [tower, laptop] {
+          let waited = try await node.run("wait", "--timeout", "20s")
+          #expect(waited.status == 0, "\(waited.stderr)")
+        }
+      }
+    }
+
     @Test("a node that knows no other device says so immediately")
     func nobodyToWaitFor() async throws {
       try await MeshProcess.scope { mesh in

@@ -25,7 +25,9 @@ struct ConflictAnswers: NodePart {
     if let only = titled.first, titled.count == 1 { return only }
     throw Refusal(
       code: "zone.unknown",
-      message: "\(titled.count) zones are called \(printable(text)): mesh zones lists their ids.")
+      message: titled.isEmpty
+        ? "No zone is called \(printable(text)): mesh zones lists them."
+        : "\(titled.count) zones are called \(printable(text)): mesh zones lists their ids.")
   }
 
   /// Returns a device of any account by its id or its name, among the devices in conflicts.
@@ -36,8 +38,10 @@ struct ConflictAnswers: NodePart {
     if let only = named.first, named.count == 1 { return only }
     throw Refusal(
       code: "device.unknown",
-      message:
-        "\(printable(text)) is \(named.count) of the devices in conflicts here: mesh conflicts --json has their ids.")
+      message: named.isEmpty
+        ? "No device in the conflicts here is called \(printable(text)): mesh conflicts --json names them."
+        : "\(named.count) devices in the conflicts here are called \(printable(text)): mesh conflicts --json has their ids."
+    )
   }
 
   private func conflictReport(_ conflict: Conflict) -> ConflictReport {

@@ -77,7 +77,7 @@ public struct Administration: Part {
       throw ReplicaError.notReady("the device is revoked or unconfirmed: only a device that takes part can be promoted")
     }
     guard account.administrators[device] == nil else {
-      throw ReplicaError.notReady("the device is an administrator already")
+      throw ReplicaError.notReady("\(device) is an administrator already")
     }
     guard account.hasRoomForPromotion else {
       throw ReplicaError.notReady(
@@ -94,7 +94,7 @@ public struct Administration: Part {
     let power = try keyPower(to: "demote an administrator")
     _ = try certificate(known: device)
     guard account.administrators[device] != nil else {
-      throw ReplicaError.notReady("the device is no administrator")
+      throw ReplicaError.notReady("\(device) is no administrator: mesh device list shows the administrators")
     }
     var changed = account
     demote(device, power, in: &changed, now: now)

@@ -154,7 +154,7 @@ public final class Replica: Part {
 
   /// Handles a message of a peer.
   ///
-  /// - Returns: True if the session has to rest for as long as the message took, before its next message. See
+  /// - Returns: True if the peer's account has to rest for as long as the message took, before its next message. See
   ///   `isForEverybody`.
   @discardableResult
   public func received(_ link: LinkID, _ bytes: [UInt8], now: Moment) throws -> Bool {

@@ -69,11 +69,25 @@ import Testing
     #expect(place ?? 9 <= 2)
   }
 
-  @Test("a session rests for as long as its messages took, and short times are added up") func restsAreAddedUp() {
-    var rest = Rest()
-    #expect(rest.pause(after: .milliseconds(9)) == nil)
-    #expect(rest.pause(after: .milliseconds(1)) == .milliseconds(10))
-    #expect(rest.pause(after: .milliseconds(9)) == nil)
-    #expect(rest.pause(after: .seconds(2)) == .milliseconds(2_009))
+  @Test("an account that rests has no turn in any session, and others have theirs") func restingAccountsWait()
+    async throws
+  {
+    let flooder = try #require(flooder)
+    let turns = Turns()
+    let served = Served()
+    let begun = ContinuousClock.now
+    await turns.rest(flooder, for: .milliseconds(500))
+    await turns.rest(flooder, for: .milliseconds(500))
+    await withTaskGroup(of: Void.self) { group in
+      for (account, name) in [(flooder, "flood"), (flooder, "flood"), (honest, "honest")] {
+        group.addTask {
+          let turn = await turns.take(account)
+          await served.add(name)
+          await turns.end(turn, after: .zero)
+        }
+      }
+    }
+    #expect(await served.names == ["honest", "flood", "flood"])
+    #expect(ContinuousClock.now - begun >= .seconds(1), "rests are added up")
   }
 }

@@ -52,12 +52,12 @@ actor Node {
   /// Serves a connection until it ends, and returns the reason for its end.
   nonisolated func serve(_ link: Link, dialled: HostPort?) async -> String? {
     let id = await withParts { $0.driver.opened(link, dialled: dialled) }
-    var rest = Rest()
     for await message in link.messages {
       while await withParts({ $0.driver.holdBack(id) }), !Task.isCancelled {
         try? await Task.sleep(for: ReplicaDriver.lockLook)
       }
-      let turn = await turns.take(await withParts { $0.driver.noteWaiting(id) })
+      let account = await withParts { $0.driver.noteWaiting(id) }
+      let turn = await turns.take(account)
       let (spent, rests) = await withParts { parts in
         let begun = ContinuousClock.now
         let rests = parts.driver.received(id, message)
@@ -66,7 +66,7 @@ actor Node {
         return (spent, rests)
       }
       await turns.end(turn, after: spent)
-      if rests, let pause = rest.pause(after: spent) { try? await Task.sleep(for: pause) }
+      if rests, let account { await turns.rest(account, for: spent) }
     }
     return await withParts { $0.driver.closed(id) }
   }

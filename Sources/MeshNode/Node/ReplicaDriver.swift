@@ -108,7 +108,7 @@ final class ReplicaDriver {
     return account
   }
 
-  /// - Returns: True if the peer has to rest for as long as the message took.
+  /// - Returns: True if the peer's account has to rest for as long as the message took.
   func received(_ id: LinkID, _ message: [UInt8]) -> Bool {
     guard database.suspension == nil else { return false }
     connections.noteQueued(on: id, replica)

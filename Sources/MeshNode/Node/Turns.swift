@@ -30,11 +30,17 @@ actor Turns {
   /// The number of peers that wait for their turn.
   var waiting: Int { waiters.count }
 
+  /// The time until which an account rests, in all its sessions.
+  private var rests: [AccountID: ContinuousClock.Instant] = [:]
+
   /// The maximum number of accounts whose times are remembered.
   private static let accounts = 4_096
 
   /// Waits for the account's turn. Call `end` for each turn.
   func take(_ account: AccountID?) async -> Turn {
+    while let account, let until = rests[account], until > .now, !Task.isCancelled {
+      try? await Task.sleep(until: until, clock: .continuous)
+    }
     let begin = max(spent[account] ?? .zero, present)
     if spent.count >= Self.accounts, spent[account] == nil { spent = spent.filter { $0.value > present } }
     spent[account] = begin
@@ -58,21 +64,13 @@ actor Turns {
     waiters.remove(at: next).start.resume()
   }
 
-  private func rank(_ waiter: Waiter) -> (Duration, UInt64) { (spent[waiter.account] ?? present, waiter.order) }
-}
-
-/// The rests of a session whose messages every member has to read. It takes at most half of the node's time, so that
-/// members who read as fast as this node keep up with what it passes on, and have time for rows.
-struct Rest {
-  /// Shorter times are added up before the session rests.
-  static let least = Duration.milliseconds(10)
-  private var owed = Duration.zero
-
-  /// Returns the time to rest after a message that took this long, or nil if it is too early.
-  mutating func pause(after spent: Duration) -> Duration? {
-    owed += spent
-    guard owed >= Self.least else { return nil }
-    defer { owed = .zero }
-    return owed
+  /// Lets an account rest for as long as a message of it took that every member has to read. Such messages of an
+  /// account take at most half of the node's time, so that other members keep up with what it passes on.
+  func rest(_ account: AccountID, for time: Duration) {
+    let now = ContinuousClock.now
+    rests = rests.filter { $0.value > now }
+    rests[account] = (rests[account] ?? now) + time
   }
+
+  private func rank(_ waiter: Waiter) -> (Duration, UInt64) { (spent[waiter.account] ?? present, waiter.order) }
 }

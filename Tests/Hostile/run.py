@@ -70,7 +70,7 @@ class Arena:
         finally:
             scene.close()
         synced = scene.check()
-        pace.check(attack.slower or SLOWER, attack.within)
+        pace.check(attack.slower or SLOWER)
         # A daemon that was restarted began at zero.
         return took, synced, pace, max(abs(node.processor() - worked[node.name]) for node in scene.honest)
 
@@ -96,8 +96,6 @@ def one(arena, attack, tries=3):
           f"longest write {pace.attacked.longest_write:.2f} s, processor {processor:.1f} s", flush=True)
     if attack.slower:
         print(f"        may take {attack.slower:g} ×: {attack.reason}", flush=True)
-    if attack.within:
-        print(f"        may take {attack.within:g} s: {attack.reason}", flush=True)
     for text in arena.scene.told:
         print(f"        {text}", flush=True)
     arena.scene.told = []

@@ -145,12 +145,12 @@ class Pace:
     def __str__(self):
         return f"p99 {self.p99:.2f} s ({self.ratio:.1f} × the {self.calm_p99:.2f} s of a calm mesh)"
 
-    def check(self, slower=SLOWER, within=0.0):
+    def check(self, slower=SLOWER):
         if self.attacked.failed:
             raise Failed(f"an honest program could not write: {self.attacked.failed}")
         if self.attacked.longest_write > WRITE_LOCK:
             raise Failed(f"a program waited {self.attacked.longest_write:.1f} s for the write lock")
-        if self.p99 > max(self.prompt, within, slower * self.calm_p99):
+        if self.p99 > max(self.prompt, slower * self.calm_p99):
             raise Slower(f"honest rows were slow: {self}; at most {slower:g} × is expected, or {self.prompt:.2f} s")
 
 
@@ -274,19 +274,6 @@ class Scene:
             return True
         except (Refused, Ended):
             return False
-
-    def time_acts(self):
-        """The time of two acts of the owner."""
-        start = time.monotonic()
-        self.tower.done("share", "rename", "Shared", "Renamed")
-        self.tower.done("share", "rename", "Renamed", "Shared")
-        return time.monotonic() - start
-
-    def check_acts(self, before):
-        """The owner's acts take at most `SLOWER` times as long as before the attack."""
-        took = self.time_acts()
-        if took > max(1, SLOWER * before):
-            raise Slower(f"two renames took {took:.1f} s, and {before:.1f} s before the attack")
 
     def close(self):
         for session in self.sessions:

@@ -17,23 +17,22 @@ class Attack:
     expected_failure: Optional[str] = None
     alone: bool = False
     slower: Optional[float] = None
-    within: float = 0.0
     reason: Optional[str] = None
 
 
-def attack(*covers, expected_failure=None, alone=False, slower=None, within=0.0, reason=None):
+def attack(*covers, expected_failure=None, alone=False, slower=None, reason=None):
     """Registers an attack.
 
     `covers` are the fields that it forges, as `peer.fields` names them. `expected_failure` says why it is known to
     succeed. `alone` keeps it from running beside others, because it restarts daemons or counts what they keep.
     `slower` is how many times as long as in a calm mesh honest rows may take during it, if that is more than during other
-    attacks, and `reason` says why. If they stop until somebody acts, `within` is how many seconds they may take.
+    attacks, and `reason` says why.
     """
     def register(function):
         sentence = " ".join(function.__doc__.split())
         ATTACKS[function.__name__.replace("_", "-")] = Attack(
             function.__name__.replace("_", "-"), function, sentence, covers, expected_failure, alone,
-            slower, within, reason)
+            slower, reason)
         return function
     return register
 

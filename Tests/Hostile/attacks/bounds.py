@@ -9,8 +9,8 @@ from peer import crypto
 from peer.zone import Log, births, changes
 
 
-@attack("message change sets: changeSets (count)", alone=True, within=60,
-        reason="two devices may keep different ones of the last authors, and no rows arrive until the owner removes their account")
+@attack("message change sets: changeSets (count)", alone=True, slower=300,
+        reason="two devices may keep different ones of the last authors, until the owner removes their account")
 def the_last_authors_of_a_zone(scene):
     """Fills the places for authors with 31 accounts, and gives the last places to different authors on two honest
     devices. If honest rows don't arrive any more, they must once the owner removes the last account with everything

@@ -232,7 +232,7 @@ def sessions_that_come_and_go(scene):
     scene.tell(f"{len(opened)} sessions in 5 s")
 
 
-@attack(alone=True)
+@attack(alone=True, slower=100, reason="the laptop first merges the thousands of changes that it has missed")
 def conflicts_that_displace_others(scene):
     """Overwrites more values unseen than a file keeps conflicts; the conflict between honest devices must stay listed."""
     member, zone, session = scene.enter()

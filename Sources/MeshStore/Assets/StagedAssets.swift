@@ -23,7 +23,7 @@ final class StagedAssets {
   private var compared: [AssetID: Set<Source>] = [:]
   private var looks: [AssetID: Look] = [:]
   private var looksGeneration: Int?
-  /// Assets that records no longer use in some place. Perhaps no record waits for them any more.
+  /// Assets with known chunks that records no longer use in some place. Perhaps no record waits for them any more.
   private var released: Set<AssetID> = []
 
   /// The zones and columns of a wanted asset. They hold until the uses of the asset, its chunks here or the catalog
@@ -130,7 +130,7 @@ final class StagedAssets {
       released.formUnion(presence.keys)
       looksGeneration = generation
     }
-    return released.filter { presence[$0] != nil }.sorted()
+    return released.sorted()
   }
 
   /// - Parameter wanted: The assets that were found. Earlier looks at others are forgotten.
@@ -151,7 +151,7 @@ final class StagedAssets {
   /// Notes that a record uses other assets now.
   func noteUses(of assets: Set<AssetID>, replacing old: Set<AssetID>) {
     for asset in assets.union(old) { looks[asset] = nil }
-    released.formUnion(old)
+    released.formUnion(old.filter { presence[$0] != nil })
   }
 
   // MARK: Shared with a row

@@ -269,7 +269,7 @@ final class Materialiser {
   func show(_ ref: RecordRef, overwriting: Bool = false, most: Int = 0) throws {
     guard tries[ref, default: 0] <= most, let record = try records.load(ref), record.isAlive else { return }
     // The record's flush shows it.
-    if notes.isPartial, !overwriting, try notes.isPending(ref) { return }
+    if notes.isPartial, !overwriting, try notes.postponeIfPending(ref) { return }
     if notes.isPartial, !overwriting, let table = transaction.catalog.table(ref.table),
       try (records.hasRow(table, ref.key) && !isOthers(ref)) != record.isShown
     {
@@ -373,11 +373,14 @@ final class Materialiser {
       }
       let reason = try records.reason(missing: lost)
       // The row may be about to move to that zone. A program that has just written it must find it until its flush.
-      if reason == .parentElsewhere, notes.isPartial, try notes.isPending(ref) || notes.isToBeRouted(ref) { return }
+      if reason == .parentElsewhere, notes.isPartial, try notes.postponeIfPending(ref) || notes.postponeIfUnrouted(ref)
+      {
+        return
+      }
       return try withdraw(ref, table, record, reason)
     }
     // The reference in the row may not have been sent yet.
-    if notes.isPartial, try notes.isPending(ref) { return }
+    if notes.isPartial, try notes.postponeIfPending(ref) { return }
     try notes.requireNoticed(ref, record, records.state(ref, record))
     try reset(ref, table, record, row, missing.map { ($0.reference, $0.value) }, restored)
   }

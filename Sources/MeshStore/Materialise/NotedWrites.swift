@@ -24,14 +24,15 @@ final class NotedWrites {
     try flushed.contains(ref) || isPartial && pending.get().contains(ref)
   }
 
-  func isPending(_ ref: RecordRef) throws -> Bool {
+  /// Leaves a record to a later flush if it has notes that the current one doesn't handle. Returns whether it has.
+  func postponeIfPending(_ ref: RecordRef) throws -> Bool {
     guard try !flushed.contains(ref) && pending.get().contains(ref) else { return false }
     hasPostponed = true
     return true
   }
 
-  /// Returns whether a program wrote the record after the notes that are flushed now.
-  func isToBeRouted(_ ref: RecordRef) throws -> Bool {
+  /// Leaves a record to a later flush if a program wrote it after the notes that are flushed now. Returns whether it did.
+  func postponeIfUnrouted(_ ref: RecordRef) throws -> Bool {
     guard try transaction.catalog.zones().isRouted && unrouted.get().contains(ref) else { return false }
     hasPostponed = true
     return true

@@ -2,7 +2,7 @@
 ///
 /// Replaces control, bidirectional and other invisible characters, including line breaks, with U+FFFD. Truncates the
 /// text to `limit` characters, with an ellipsis at the end.
-public func printable(_ text: String, limit: Int = .max) -> String {
+package func printable(_ text: String, limit: Int = .max) -> String {
   var scalars = String.UnicodeScalarView()
   var changed = false
   for scalar in text.unicodeScalars {
@@ -15,7 +15,7 @@ public func printable(_ text: String, limit: Int = .max) -> String {
 }
 
 /// Returns whether a character is visible and doesn't change how its neighbors are shown.
-public func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
+package func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
   switch scalar.properties.generalCategory {
   // Joiners belong to words in several scripts and to composed emoji, and they reorder nothing.
   case .format: scalar == "\u{200c}" || scalar == "\u{200d}"

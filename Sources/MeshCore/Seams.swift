@@ -1,18 +1,18 @@
 /// The wall clock, as a parameter. The simulator supplies its own.
-public protocol Clock: Sendable {
+package protocol Clock: Sendable {
   /// Returns the milliseconds since 1970-01-01T00:00:00Z. The value may jump in either direction.
   func milliseconds() -> Int64
 }
 
 /// The source of all randomness, as a parameter. The simulator supplies a seeded one.
-public protocol Randomness: Sendable {
+package protocol Randomness: Sendable {
   /// Returns `count` fresh bytes. For keys and nonces, the source is the operating system's generator.
   func bytes(_ count: Int) -> [UInt8]
 }
 
 /// The cryptographic functions that need no private key of a device, such as hashing, verification and authenticated
 /// encryption.
-public protocol Cryptography: Sendable {
+package protocol Cryptography: Sendable {
   /// Returns the BLAKE2b hash of `message`, with `count` bytes (16, 24, 32 or 64). The hash is keyed if `key` is not
   /// empty (16 to 64 bytes).
   func hash(_ message: [UInt8], count: Int, key: [UInt8]) -> [UInt8]
@@ -40,7 +40,7 @@ public protocol Cryptography: Sendable {
 }
 
 /// The operations that need a device's private keys. The keys never leave the implementation.
-public protocol DeviceSecrets: Sendable {
+package protocol DeviceSecrets: Sendable {
   /// The device's Ed25519 public key, 32 bytes. It is the device's id.
   var signingKey: [UInt8] { get }
   /// The device's X25519 public key for sealing, 32 bytes.
@@ -55,38 +55,38 @@ public protocol DeviceSecrets: Sendable {
 }
 
 extension Cryptography {
-  public func hash(_ message: [UInt8]) -> [UInt8] { hash(message, count: 32, key: []) }
+  package func hash(_ message: [UInt8]) -> [UInt8] { hash(message, count: 32, key: []) }
 
-  public func hashes(_ messages: [[UInt8]], count: Int, key: [UInt8]) -> [[UInt8]] {
+  package func hashes(_ messages: [[UInt8]], count: Int, key: [UInt8]) -> [[UInt8]] {
     messages.map { hash($0, count: count, key: key) }
   }
 
-  public func verify(_ messages: [SignedMessage]) -> [Bool] {
+  package func verify(_ messages: [SignedMessage]) -> [Bool] {
     messages.map { verify($0.signature, of: $0.message, by: $0.key) }
   }
 }
 
 /// A message with the Ed25519 signature that it claims to have.
-public struct SignedMessage: Sendable {
-  public let signature: [UInt8]
-  public let message: [UInt8]
+package struct SignedMessage: Sendable {
+  package let signature: [UInt8]
+  package let message: [UInt8]
   /// The public key of the signer.
-  public let key: [UInt8]
+  package let key: [UInt8]
 
-  public init(_ message: [UInt8], signature: [UInt8], key: [UInt8]) {
+  package init(_ message: [UInt8], signature: [UInt8], key: [UInt8]) {
     (self.message, self.signature, self.key) = (message, signature, key)
   }
 }
 
 /// Returns `length ‖ context ‖ bytes`, the input of every Ed25519 signature in the mesh. The length is one byte and
 /// counts the bytes of the context.
-public func signedBytes(_ context: SignatureContext, _ bytes: [UInt8]) -> [UInt8] {
+package func signedBytes(_ context: SignatureContext, _ bytes: [UInt8]) -> [UInt8] {
   let name = Array(context.rawValue.utf8)
   return [UInt8(name.count)] + name + bytes
 }
 
 /// The kinds of signed objects. Each has its own context, so that a signature on one kind is never valid for another.
-public enum SignatureContext: String, Sendable, CaseIterable {
+package enum SignatureContext: String, Sendable, CaseIterable {
   case certificate = "mesh/1/certificate"
   case request = "mesh/1/request"
   case revocation = "mesh/1/revocation"

@@ -1,6 +1,6 @@
 /// The reason that a cryptographic operation was refused. It names the object and the rule, never a key or a plaintext.
-public struct CryptoError: Error, Equatable, Sendable, CustomStringConvertible {
-  public enum Code: String, Sendable, CaseIterable {
+package struct CryptoError: Error, Equatable, Sendable, CustomStringConvertible {
+  package enum Code: String, Sendable, CaseIterable {
     /// libsodium could not start. The process must not continue.
     case unavailable
     /// The bytes of a key file are not such a key. The caller names the file, and restores it from a copy.
@@ -19,13 +19,13 @@ public struct CryptoError: Error, Equatable, Sendable, CustomStringConvertible {
     case nonceExhausted
   }
 
-  public let code: Code
-  public let message: String
+  package let code: Code
+  package let message: String
 
-  public init(_ code: Code, _ message: String) {
+  package init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message
   }
 
-  public var description: String { "\(message) [\(code.rawValue)]" }
+  package var description: String { "\(message) [\(code.rawValue)]" }
 }

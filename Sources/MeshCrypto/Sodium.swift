@@ -1,19 +1,19 @@
 import CSodium
 import Dispatch
-public import MeshCore
+package import MeshCore
 
 /// The cryptographic primitives of mesh, based on libsodium.
 ///
 /// The caller guarantees the sizes. Keys, nonces and seeds that its own code creates have fixed lengths, and a wrong
 /// length is a defect that stops the process. Data from a peer (signatures, ciphertexts, public keys) may have any
 /// length, and the returned value refuses it.
-public struct Sodium: Cryptography, Randomness {
+package struct Sodium: Cryptography, Randomness {
   private let randomness: any Randomness
 
   /// Creates the primitives.
   ///
   /// - Parameter randomness: The source of ephemeral keys. The default is the operating system's generator.
-  public init(randomness: any Randomness = SystemRandomness()) throws(CryptoError) {
+  package init(randomness: any Randomness = SystemRandomness()) throws(CryptoError) {
     guard Self.isReady else {
       throw CryptoError(.unavailable, "libsodium could not start on this machine; no key is safe to use")
     }
@@ -24,13 +24,13 @@ public struct Sodium: Cryptography, Randomness {
   /// can't start. Before the start, libsodium works with its portable implementations, at a third of the speed.
   static let isReady = sodium_init() >= 0
 
-  public func bytes(_ count: Int) -> [UInt8] { randomness.bytes(count) }
+  package func bytes(_ count: Int) -> [UInt8] { randomness.bytes(count) }
 
-  public func hash(_ message: [UInt8], count: Int, key: [UInt8]) -> [UInt8] {
+  package func hash(_ message: [UInt8], count: Int, key: [UInt8]) -> [UInt8] {
     Blake2b.hash(message, count: count, key: key)
   }
 
-  public func hashes(_ messages: [[UInt8]], count: Int, key: [UInt8]) -> [[UInt8]] {
+  package func hashes(_ messages: [[UInt8]], count: Int, key: [UInt8]) -> [[UInt8]] {
     Self.parallel(messages, repeating: []) { Blake2b.hash($0, count: count, key: key) }
   }
 
@@ -48,38 +48,38 @@ public struct Sodium: Cryptography, Randomness {
     return results
   }
 
-  public func hash128(_ message: UnsafeRawBufferPointer) -> (UInt64, UInt64) { Blake2b.hash128(message) }
+  package func hash128(_ message: UnsafeRawBufferPointer) -> (UInt64, UInt64) { Blake2b.hash128(message) }
 
-  public func verify(_ signature: [UInt8], of message: [UInt8], by key: [UInt8]) -> Bool {
+  package func verify(_ signature: [UInt8], of message: [UInt8], by key: [UInt8]) -> Bool {
     Ed25519.verify(signature, of: message, by: key)
   }
 
-  public func verify(_ messages: [SignedMessage]) -> [Bool] {
+  package func verify(_ messages: [SignedMessage]) -> [Bool] {
     Self.parallel(messages, repeating: false) { Ed25519.verify($0.signature, of: $0.message, by: $0.key) }
   }
 
-  public func sign(_ message: [UInt8], seed: [UInt8]) -> [UInt8] { Ed25519(seed: seed).sign(message) }
+  package func sign(_ message: [UInt8], seed: [UInt8]) -> [UInt8] { Ed25519(seed: seed).sign(message) }
 
-  public func publicKey(seed: [UInt8]) -> [UInt8] { Ed25519(seed: seed).publicKey }
+  package func publicKey(seed: [UInt8]) -> [UInt8] { Ed25519(seed: seed).publicKey }
 
-  public func encrypt(_ plaintext: [UInt8], key: [UInt8], nonce: [UInt8], associated: [UInt8]) -> [UInt8] {
+  package func encrypt(_ plaintext: [UInt8], key: [UInt8], nonce: [UInt8], associated: [UInt8]) -> [UInt8] {
     XChaCha20Poly1305.encrypt(plaintext, key: key, nonce: nonce, associated: associated)
   }
 
-  public func decrypt(_ ciphertext: [UInt8], key: [UInt8], nonce: [UInt8], associated: [UInt8]) -> [UInt8]? {
+  package func decrypt(_ ciphertext: [UInt8], key: [UInt8], nonce: [UInt8], associated: [UInt8]) -> [UInt8]? {
     XChaCha20Poly1305.decrypt(ciphertext, key: key, nonce: nonce, associated: associated)
   }
 
-  public func seal(_ secret: [UInt8], to recipient: [UInt8], epoch: [UInt8], context: [UInt8]) -> [UInt8]? {
+  package func seal(_ secret: [UInt8], to recipient: [UInt8], epoch: [UInt8], context: [UInt8]) -> [UInt8]? {
     SealedSecret.seal(secret, to: recipient, epoch: epoch, context: context, ephemeral: X25519(randomness: self))
   }
 }
 
 /// The operating system's generator.
-public struct SystemRandomness: Randomness {
-  public init() { _ = Sodium.isReady }
+package struct SystemRandomness: Randomness {
+  package init() { _ = Sodium.isReady }
 
-  public func bytes(_ count: Int) -> [UInt8] {
+  package func bytes(_ count: Int) -> [UInt8] {
     [UInt8](count: count) { randombytes_buf($0, count) }
   }
 }

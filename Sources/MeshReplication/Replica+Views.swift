@@ -1,80 +1,80 @@
-public import MeshCore
+package import MeshCore
 
 /// Views of a replica for people and tests.
 extension Replica {
-  public var device: DeviceID { context.device }
-  public var account: AccountState { book.account }
-  public var certificate: Certificate? { account.certificate(device) }
-  public var isRevoked: Bool { account.isRevoked(device) }
-  public var zoneIDs: [ZoneID] { zones.ids }
+  package var device: DeviceID { context.device }
+  package var account: AccountState { book.account }
+  package var certificate: Certificate? { account.certificate(device) }
+  package var isRevoked: Bool { account.isRevoked(device) }
+  package var zoneIDs: [ZoneID] { zones.ids }
   /// The zone of all records that are not in a share.
-  public var privateZone: ZoneID? { zones.privateZone(of: account.id) }
+  package var privateZone: ZoneID? { zones.privateZone(of: account.id) }
   /// Sentences about this device's instances that a person should know, since the start.
-  public var notices: [String] { incidents.notices }
+  package var notices: [String] { incidents.notices }
 
   /// Notes that the database has nothing of this device, although it has signed change sets.
-  public func noteOtherFile() {
+  package func noteOtherFile() {
     incidents.notify(
       "the database has nothing of what this device synchronized: another file took its place, or it was created again. Put "
         + "the right file there, or take up the tables of this one: mesh schema, and mesh track")
   }
   /// The number of refused change sets since the start, by reason.
-  public var refusals: [String: Int] { incidents.refusals }
+  package var refusals: [String: Int] { incidents.refusals }
   /// The number of rows that were compared with the merged values since the start, and of those that had changed
   /// unnoticed.
-  public var compared: (rows: Int, differences: Int) { localWrites.compared }
+  package var compared: (rows: Int, differences: Int) { localWrites.compared }
 
   /// True to keep the rows of every share that ends for this account, as records of this account.
-  public var keepsCopies: Bool {
+  package var keepsCopies: Bool {
     get { standings.keepsCopies }
     set { standings.keepsCopies = newValue }
   }
 
   /// Decides for each share that others end for this account whether its rows stay.
-  public var keepsRows: (@Sendable (ZoneID) -> Bool)? {
+  package var keepsRows: (@Sendable (ZoneID) -> Bool)? {
     get { standings.keepsRows }
     set { standings.keepsRows = newValue }
   }
 
-  public struct ZoneView: Sendable {
-    public var id: ZoneID
-    public var owner: AccountID?
-    public var title: String
-    public var author: Author?
-    public var merged: VersionVector
-    public var stored: VersionVector
-    public var digest: ZoneDigest
+  package struct ZoneView: Sendable {
+    package var id: ZoneID
+    package var owner: AccountID?
+    package var title: String
+    package var author: Author?
+    package var merged: VersionVector
+    package var stored: VersionVector
+    package var digest: ZoneDigest
     /// The number of change sets that are stored and not merged, by reason, as of the last attempt.
-    public var waiting: [WaitingReason: Int]
-    public var epoch: EpochID?
+    package var waiting: [WaitingReason: Int]
+    package var epoch: EpochID?
     /// The reason that permitted local writes stay pending, or nil if they don't.
-    public var cannotWrite: String?
+    package var cannotWrite: String?
     /// True if programs can't write to the zone, as in a share that is read-only. Then no writes are pending.
-    public var refusesWrites: Bool
-    public var lacksKey: Bool
-    public var cuts: [DeviceID]
+    package var refusesWrites: Bool
+    package var lacksKey: Bool
+    package var cuts: [DeviceID]
   }
 
-  public struct PeerView: Sendable {
-    public var link: LinkID
-    public var device: DeviceID
-    public var account: AccountID
-    public var name: String
-    public var address: String
-    public var role: SessionBinding.Role
-    public var zones: [ZoneID]
+  package struct PeerView: Sendable {
+    package var link: LinkID
+    package var device: DeviceID
+    package var account: AccountID
+    package var name: String
+    package var address: String
+    package var role: SessionBinding.Role
+    package var zones: [ZoneID]
     /// The number of new change sets that it has sent in this session.
-    public var received: UInt64
+    package var received: UInt64
     /// The vectors that the peer last said it has merged.
-    public var merged: [ZoneID: VersionVector]
+    package var merged: [ZoneID: VersionVector]
     /// The vectors that it has acknowledged with its signature.
-    public var acknowledged: [ZoneID: VersionVector]
+    package var acknowledged: [ZoneID: VersionVector]
     /// The missing assets of the acknowledged change sets, by zone. A zone is absent until the peer has said so.
-    public var backlogs: [ZoneID: AssetBacklog]
-    public var digests: [ZoneID: (vector: VersionVector, digest: ZoneDigest, unsent: Unsent)]
+    package var backlogs: [ZoneID: AssetBacklog]
+    package var digests: [ZoneID: (vector: VersionVector, digest: ZoneDigest, unsent: Unsent)]
   }
 
-  public func zoneView(_ id: ZoneID) throws -> ZoneView? {
+  package func zoneView(_ id: ZoneID) throws -> ZoneView? {
     guard let zone = zones[id] else { return nil }
     return ZoneView(
       id: id, owner: zone.state.owner, title: zone.state.title, author: try writers.author(id),
@@ -104,17 +104,17 @@ extension Replica {
   }
 
   /// The storage that one account uses on a zone's members.
-  public struct ZoneUse: Sendable, Equatable {
-    public var authors = 0
-    public var controlRecords = 0
-    public var controlBytes = 0
+  package struct ZoneUse: Sendable, Equatable {
+    package var authors = 0
+    package var controlRecords = 0
+    package var controlBytes = 0
     /// True if the account is proven to write as more authors, or to fork more often, than it may. Its authors end at
     /// zero.
-    public var isOverfull = false
+    package var isOverfull = false
   }
 
   /// Returns the use by account, except for this account, which manages its own devices.
-  public func uses(of id: ZoneID) throws -> [AccountID: ZoneUse] {
+  package func uses(of id: ZoneID) throws -> [AccountID: ZoneUse] {
     guard let zone = zones[id] else { return [:] }
     var uses: [AccountID: ZoneUse] = [:]
     for author in try store.log.storedVector(id).authors {
@@ -131,7 +131,7 @@ extension Replica {
   }
 
   /// The remedy if a device's instances are used up, or nearly. The text has sentences without the last full stop.
-  public var wayToNewLives: String {
+  package var wayToNewLives: String {
     let name = printable(certificate?.request.name ?? "")
     let last =
       book.power == nil
@@ -143,33 +143,33 @@ extension Replica {
   }
 
   /// Returns the reason that this account is no longer a participant of a share, or nil if it is one.
-  public func reasonOutside(_ zone: ZoneID) -> String? { zones[zone]?.reasonOutside(account.id) }
+  package func reasonOutside(_ zone: ZoneID) -> String? { zones[zone]?.reasonOutside(account.id) }
 
-  public func isMember(_ account: AccountID, of zone: ZoneID) -> Bool {
+  package func isMember(_ account: AccountID, of zone: ZoneID) -> Bool {
     zones[zone]?.state.permission(account) != nil
   }
 
   /// Returns the account that a zone belongs to, once it is known.
-  public func owner(of zone: ZoneID) -> AccountID? { zones[zone]?.state.owner }
+  package func owner(of zone: ZoneID) -> AccountID? { zones[zone]?.state.owner }
 
   /// Returns the title of a zone, or an empty string if it has none.
-  public func title(_ zone: ZoneID) -> String { zones[zone]?.state.title ?? "" }
+  package func title(_ zone: ZoneID) -> String { zones[zone]?.state.title ?? "" }
 
   /// Returns the certificate of a device of this account or of another account that a zone here lists.
-  public func certificate(of device: DeviceID) -> Certificate? {
+  package func certificate(of device: DeviceID) -> Certificate? {
     account.certificates[device] ?? accounts.states.values.lazy.compactMap { $0.certificates[device] }.first
   }
 
   /// Returns whether the device is revoked by its account, which may be any known account.
-  public func isRevoked(_ device: DeviceID) -> Bool {
+  package func isRevoked(_ device: DeviceID) -> Bool {
     account.isRevoked(device) || accounts.states.values.contains { $0.isRevoked(device) }
   }
 
   /// The reason that this machine's clock is not believed, or nil if it is. Nothing is signed while there is one.
-  public var clockFault: String? { clocks.fault?.text }
+  package var clockFault: String? { clocks.fault?.text }
 
   /// The peers with an open session, by device.
-  public var peerViews: [PeerView] {
+  package var peerViews: [PeerView] {
     sessions.sorted.compactMap { link, session in
       guard session.conversation.isOpen, let peer = session.peer else { return nil }
       return PeerView(
@@ -181,31 +181,31 @@ extension Replica {
   }
 
   /// Returns the account of the device at the other end of a session, once it is identified.
-  public func account(at link: LinkID) -> AccountID? { sessions[link]?.peer?.account }
+  package func account(at link: LinkID) -> AccountID? { sessions[link]?.peer?.account }
 
   /// Returns whether the peer of a session has proven its identity or that it has an invite.
-  public func hasMet(_ link: LinkID) -> Bool { sessions.hasMet(link) }
+  package func hasMet(_ link: LinkID) -> Bool { sessions.hasMet(link) }
 
   /// Returns the device at the other end of a session, so that its address isn't dialled again. The session is open, or
   /// ends because the device has another one.
-  public func device(at link: LinkID) -> DeviceID? { sessions.device(at: link) }
+  package func device(at link: LinkID) -> DeviceID? { sessions.device(at: link) }
 
   /// True once the zone's log, its schema and the key to write are here. Then a joining device is complete.
-  public var isReady: Bool {
+  package var isReady: Bool {
     guard let zone = privateZone.flatMap({ zones[$0] }) else { return false }
     return schema.hasForeignSchema && cannotWrite(zone) == nil
   }
 
   /// True if a zone has change sets to merge or merged records to show.
-  public var isMergeDue: Bool { due.hasMerges }
+  package var isMergeDue: Bool { due.hasMerges }
 
-  public func shareState(_ zone: ZoneID) -> ZoneState? {
+  package func shareState(_ zone: ZoneID) -> ZoneState? {
     zones[zone].flatMap { $0.state.root == nil ? nil : $0.state }
   }
 
   /// Returns the state of an account of a share, as far as it is known here.
-  public func accountState(_ id: AccountID) -> AccountState? { accounts[id] }
+  package func accountState(_ id: AccountID) -> AccountState? { accounts[id] }
 
   /// Returns the reader of a zone's change sets.
-  public func reader(_ id: ZoneID) -> ChangeSetReader { changeSetReader(id) }
+  package func reader(_ id: ZoneID) -> ChangeSetReader { changeSetReader(id) }
 }

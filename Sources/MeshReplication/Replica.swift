@@ -1,4 +1,4 @@
-public import MeshCore
+package import MeshCore
 
 /// The replication of one node: it creates the parts, and gives them the inputs.
 ///
@@ -6,15 +6,15 @@ public import MeshCore
 /// `takeActions` returns. The same code runs over TCP and in the simulator.
 ///
 /// Guard: not safe for concurrent use; the driver owns it.
-public final class Replica: Part {
-  public enum Action: Sendable {
+package final class Replica: Part {
+  package enum Action: Sendable {
     case send(LinkID, [UInt8])
     /// Closes the session after all earlier messages have left.
     case close(LinkID, reason: String)
     case log(LogLevel, String)
   }
 
-  public enum LogLevel: Sendable { case info, warning }
+  package enum LogLevel: Sendable { case info, warning }
 
   /// The milliseconds between two requests for missing keys, and other work that is due now and then.
   private static let roundInterval: Int64 = 5_000
@@ -39,16 +39,16 @@ public final class Replica: Part {
   let greeting: Greeting
 
   /// Gives the assets that are here to others, and gives them up.
-  public let copies: AssetCopies
-  public let downloads: AssetDownloads
-  public let shares: Shares
-  public let administration: Administration
-  public let restamping: Restamping
-  public let devices: DeviceAdmission
-  public let admission: ShareAdmission
+  package let copies: AssetCopies
+  package let downloads: AssetDownloads
+  package let shares: Shares
+  package let administration: Administration
+  package let restamping: Restamping
+  package let devices: DeviceAdmission
+  package let admission: ShareAdmission
 
   /// Notes the rare branches that the replica takes.
-  public var probe: BranchProbe? {
+  package var probe: BranchProbe? {
     get { incidents.probe }
     set { incidents.probe = newValue }
   }
@@ -58,7 +58,7 @@ public final class Replica: Part {
   private var hasSettled = false
   private var lastRound: Int64 = .min
 
-  public init(
+  package init(
     store: any ReplicaStore, vault: any Vault, account: AccountState, secrets: any DeviceSecrets,
     accountSigner: AccountSigner?, cryptography: any Cryptography, randomness: any Randomness
   ) throws {
@@ -129,7 +129,7 @@ public final class Replica: Part {
 
   /// Creates a new account with its first device and returns the account's state. The caller keeps the account's
   /// secret.
-  public static func createAccount(
+  package static func createAccount(
     genesis: AccountGenesis, request: CertificateRequest, now: Int64, sign: ([UInt8]) -> [UInt8],
     cryptography: any Cryptography, randomness: any Randomness
   ) throws -> AccountState {
@@ -143,7 +143,7 @@ public final class Replica: Part {
   // MARK: Inputs
 
   /// Handles a finished handshake. The dialler speaks first.
-  public func linkOpened(_ link: LinkID, _ info: LinkInfo, now: Moment) throws {
+  package func linkOpened(_ link: LinkID, _ info: LinkInfo, now: Moment) throws {
     try changes.resumeDropping(now: now)
     greeting.makeRoomForUnnamed()
     sessions.open(link, info, now: now)
@@ -157,7 +157,7 @@ public final class Replica: Part {
   /// - Returns: True if the peer's account has to rest for as long as the message took, before its next message. See
   ///   `isForEverybody`.
   @discardableResult
-  public func received(_ link: LinkID, _ bytes: [UInt8], now: Moment) throws -> Bool {
+  package func received(_ link: LinkID, _ bytes: [UInt8], now: Moment) throws -> Bool {
     guard sessions[link] != nil else { return false }
     do {
       guard let message = try Message.decode(bytes) else { return false }
@@ -185,46 +185,46 @@ public final class Replica: Part {
   }
 
   /// Keeps a session alive while its next message waits for another program's lock.
-  public func keepWaiting(_ link: LinkID, now: Moment) { sessions.keepWaiting(link, now: now) }
+  package func keepWaiting(_ link: LinkID, now: Moment) { sessions.keepWaiting(link, now: now) }
 
-  public func linkClosed(_ link: LinkID, now: Moment) { sessions.closed(link) }
+  package func linkClosed(_ link: LinkID, now: Moment) { sessions.closed(link) }
 
   /// Notes how many bytes wait to leave on a session. The driver calls this before it hands over received bytes, and
   /// before each tick.
-  public func noteQueued(_ bytes: Int, on link: LinkID) { sessions[link]?.outflow.note(queued: bytes) }
+  package func noteQueued(_ bytes: Int, on link: LinkID) { sessions[link]?.outflow.note(queued: bytes) }
 
   /// Notes that the database may have changed.
-  public func databaseChanged() { due.noteDatabase() }
+  package func databaseChanged() { due.noteDatabase() }
 
   /// Handles tables that were tracked or changed, and new columns.
-  public func schemaChanged() throws { try localWrites.schemaChanged() }
+  package func schemaChanged() throws { try localWrites.schemaChanged() }
 
   /// Requests that held records are looked at again.
-  public func heldRequested() { due.noteMerges(zones.ids) }
+  package func heldRequested() { due.noteMerges(zones.ids) }
 
   /// Asks every peer for its digests. They arrive later and are then in `peerViews`.
-  public func requestDigests() { acknowledgements.requestDigests() }
+  package func requestDigests() { acknowledgements.requestDigests() }
 
   /// Says goodbye to all peers, because the node stops.
-  public func stop() {
+  package func stop() {
     for link in sessions.links { sessions.end(link, .stopping, "the node stops") }
   }
 
-  public func takeActions() -> [Action] { sessions.takeActions() }
+  package func takeActions() -> [Action] { sessions.takeActions() }
 
   /// True if no action waits to be performed.
-  public var hasNoActions: Bool { outbox.actions.isEmpty }
+  package var hasNoActions: Bool { outbox.actions.isEmpty }
 
   // MARK: Ticks
 
   /// Returns whether something waits for one of the next ticks. Without it, two ticks a second are enough.
-  public var needsTick: Bool {
+  package var needsTick: Bool {
     downloads.needsTick || copies.needsTick || standings.isDropping || changes.hasUnread
       || zones.values.contains(where: \.acknowledgements.isOwed) || sessions.needsTick
   }
 
   /// Does the periodic work. The driver calls it a few times a second.
-  public func tick(now: Moment) throws {
+  package func tick(now: Moment) throws {
     if !hasSettled { try vault.settle() }
     hasSettled = true
     clocks.look(now)
@@ -263,7 +263,7 @@ public final class Replica: Part {
   // MARK: Work
 
   /// Does one bounded piece of work (a flush part or an apply slice). Returns true if more is to do.
-  public func work(now: Moment) throws -> Bool {
+  package func work(now: Moment) throws -> Bool {
     clocks.look(now)
     for step in WorkStep.allCases {
       switch try perform(step, now: now) {
@@ -348,7 +348,7 @@ public final class Replica: Part {
 }
 
 /// A fault of this node itself, which no peer can cause.
-public enum ReplicaError: Error, CustomStringConvertible, Sendable {
+package enum ReplicaError: Error, CustomStringConvertible, Sendable {
   /// The home's device key is not a key.
   case badDeviceKey
   /// The store's account state belongs to another account or is not signed by it, so the database belongs to another
@@ -359,7 +359,7 @@ public enum ReplicaError: Error, CustomStringConvertible, Sendable {
   case unknownDevice(String)
   case notReady(String)
 
-  public var description: String {
+  package var description: String {
     switch self {
     case .badDeviceKey: "the device key in the home is not a key of 32 bytes: restore device.key from a backup"
     case .foreignDatabase:

@@ -2,8 +2,8 @@ import GRDB
 
 /// The reason that the store refuses an action. The message names the object, the rule and the remedy. It never
 /// contains values of a row.
-public struct StoreError: Error, CustomStringConvertible {
-  public enum Code: String, Sendable, CaseIterable {
+package struct StoreError: Error, CustomStringConvertible {
+  package enum Code: String, Sendable, CaseIterable {
     /// The file doesn't exist and was not to be created. Name another path, or create it.
     case missing
     /// The path can't be opened: it is a directory, is in a missing directory, or is a special file.
@@ -39,25 +39,25 @@ public struct StoreError: Error, CustomStringConvertible {
     case statementFailed
   }
 
-  public let code: Code
-  public let message: String
+  package let code: Code
+  package let message: String
   /// The separate reasons, if there may be several. The message contains all of them.
-  public let reasons: [String]
+  package let reasons: [String]
 
-  public init(_ code: Code, _ message: String) {
+  package init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message
     reasons = []
   }
 
   /// Creates an error with one line for each reason.
-  public init(_ code: Code, reasons: [String]) {
+  package init(_ code: Code, reasons: [String]) {
     self.code = code
     self.message = reasons.joined(separator: "\n")
     self.reasons = reasons
   }
 
-  public var description: String { message }
+  package var description: String { message }
 
   static func replaced(_ path: String) -> StoreError {
     StoreError(

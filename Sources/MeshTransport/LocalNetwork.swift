@@ -7,15 +7,15 @@ import NIOCore
 ///
 /// Its addresses are `in-process:1024`, `in-process:1025` and so on. Both ends of a link know each other's static key,
 /// as after a handshake.
-public final class LocalNetwork: Sendable {
+package final class LocalNetwork: Sendable {
   /// The first port that is assigned. Lower ones are for nodes that name their port.
   private static let firstPort = 1_024
 
   /// The network of all nodes in this process that don't ask for their own.
-  public static let ofProcess = LocalNetwork()
+  package static let ofProcess = LocalNetwork()
 
   /// The host in every address of such a network.
-  public static let host = "in-process"
+  package static let host = "in-process"
 
   private struct State {
     var listeners: [Int: (keys: DeviceKeys, links: AsyncStream<Link>.Continuation)] = [:]
@@ -27,12 +27,12 @@ public final class LocalNetwork: Sendable {
   private let state = NIOLockedValueBox(State())
 
   /// The wall clock of its nodes in milliseconds since 1970, or nil for that of the machine.
-  public let wallClock: (@Sendable () -> Int64)?
+  package let wallClock: (@Sendable () -> Int64)?
 
   /// Creates a network without nodes.
   ///
   /// - Parameter wallClock: The wall clock of its nodes in milliseconds since 1970, or nil for that of the machine.
-  public init(wallClock: (@Sendable () -> Int64)? = nil) { self.wallClock = wallClock }
+  package init(wallClock: (@Sendable () -> Int64)? = nil) { self.wallClock = wallClock }
 
   /// Listens on a port. Port 0 stands for the node's own port, which no other node gets.
   func listen(_ wanted: Int, _ keys: DeviceKeys) throws(TransportError) -> Listener {

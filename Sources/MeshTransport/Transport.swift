@@ -1,11 +1,11 @@
-public import Logging
-public import MeshCore
-public import MeshCrypto
-public import NIOCore
-public import NIOPosix
+package import Logging
+package import MeshCore
+package import MeshCrypto
+package import NIOCore
+import NIOPosix
 
 /// Listens and dials with the keys of one device. It uses encrypted links over TCP, or a network inside this process.
-public struct Transport: Sendable {
+package struct Transport: Sendable {
   private let keys: DeviceKeys
   private let randomness: any Randomness
   private let clock: any MeshCore.Clock
@@ -21,7 +21,7 @@ public struct Transport: Sendable {
   ///   - clock: The clock that measures the rate per address.
   ///   - network: The network to use instead of sockets, or nil for TCP.
   ///   - logger: The logger for refused connections and failed handshakes, at the level debug.
-  public init(
+  package init(
     keys: DeviceKeys, randomness: any Randomness, clock: any MeshCore.Clock,
     limits: TransportLimits = TransportLimits(),
     group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, network: LocalNetwork? = nil,
@@ -37,7 +37,7 @@ public struct Transport: Sendable {
   }
 
   /// Binds an address. Port 0 takes a free one. Throws `.addressInUse` or `.addressUnavailable`.
-  public func listen(host: String, port: Int) async throws(TransportError) -> Listener {
+  package func listen(host: String, port: Int) async throws(TransportError) -> Listener {
     if let network { return try network.listen(port, keys) }
     let door = Door(limits: limits, logger: logger)
     let bootstrap = ServerBootstrap(group: group)
@@ -73,7 +73,7 @@ public struct Transport: Sendable {
 
   /// Connects and completes the handshake. Throws `.unreachable`, `.timedOut`, `.handshake`, `.peerClosed`, or
   /// `.closed` if the task is cancelled.
-  public func dial(host: String, port: Int) async throws(TransportError) -> Link {
+  package func dial(host: String, port: Int) async throws(TransportError) -> Link {
     if let network { return try network.dial(host, port, keys, randomness, limits) }
     let attempt = DialAttempt()
     let address = SocketAddress.hostAndPort(host, port)

@@ -1,7 +1,7 @@
 /// The reason that listening, dialling or a link failed or ended. It names the address or the rule, and the remedy if
 /// there is one. It never contains data from a peer.
-public struct TransportError: Error, Equatable, Sendable, CustomStringConvertible {
-  public enum Code: String, Sendable, CaseIterable {
+package struct TransportError: Error, Equatable, Sendable, CustomStringConvertible {
+  package enum Code: String, Sendable, CaseIterable {
     /// Another process listens there. The operator chooses another address.
     case addressInUse
     /// The address doesn't belong to this machine, or is not an address. The operator corrects it.
@@ -27,13 +27,13 @@ public struct TransportError: Error, Equatable, Sendable, CustomStringConvertibl
     case closed
   }
 
-  public let code: Code
-  public let message: String
+  package let code: Code
+  package let message: String
 
-  public init(_ code: Code, _ message: String) {
+  package init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message
   }
 
-  public var description: String { "\(message) [\(code.rawValue)]" }
+  package var description: String { "\(message) [\(code.rawValue)]" }
 }

@@ -43,6 +43,15 @@ import Testing
     }
   }
 
+  @Test(
+    "a module that is no product has nothing public",
+    arguments: ["MeshCore", "MeshCrypto", "MeshReplication", "MeshStore", "MeshTesting", "MeshTransport"])
+  func access(module: String) throws {
+    let sources = try sources(of: module)
+    #expect(!sources.isEmpty)
+    for source in sources { #expect(try !source.hasPublicDeclarations, "\(source.name)") }
+  }
+
   /// A group of tables of mesh, and the type whose SQL may name them.
   struct Group {
     let type: String
@@ -119,6 +128,10 @@ private struct Source {
 
   var hasImports: Bool {
     get throws { try !matches(#"^\#(Self.modifiers)import "#).isEmpty }
+  }
+
+  var hasPublicDeclarations: Bool {
+    get throws { try !matches(#"^(?! *//)(?:.* )?public "#).isEmpty }
   }
 
   /// The tables of mesh that the file creates.

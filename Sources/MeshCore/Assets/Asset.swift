@@ -1,39 +1,39 @@
-public enum AssetKind: IdentifierKind { public static var prefix: String { "asset" } }
+package enum AssetKind: IdentifierKind { package static var prefix: String { "asset" } }
 
 /// The keyed BLAKE2b-256 hash of an asset's size and of the hashes of its chunks.
-public typealias AssetID = Identifier<AssetKind>
+package typealias AssetID = Identifier<AssetKind>
 
 /// A long BLOB as the merge sees it: its id and its size. Its bytes travel separately from the change sets, chunk by
 /// chunk.
-public struct Asset: Hashable, Sendable {
-  public let id: AssetID
+package struct Asset: Hashable, Sendable {
+  package let id: AssetID
   /// The size in bytes.
-  public let size: Int
+  package let size: Int
 
-  public init(id: AssetID, size: Int) {
+  package init(id: AssetID, size: Int) {
     self.id = id
     self.size = size
   }
 
   /// Returns whether a BLOB of this size is an asset. Shorter ones travel in change sets.
-  public static func isAsset(size: Int) -> Bool { size > Limits.inlineBlob }
+  package static func isAsset(size: Int) -> Bool { size > Limits.inlineBlob }
 
   /// Returns the number of chunks of a BLOB of this size.
-  public static func chunkCount(size: Int) -> Int { (size + Limits.chunk - 1) / Limits.chunk }
+  package static func chunkCount(size: Int) -> Int { (size + Limits.chunk - 1) / Limits.chunk }
 
-  public var chunkCount: Int { Self.chunkCount(size: size) }
+  package var chunkCount: Int { Self.chunkCount(size: size) }
 
   /// Returns the byte range of the chunk `index` in a BLOB of this size. All chunks except the last have the same
   /// length.
-  public static func range(ofChunk index: Int, size: Int) -> Range<Int> {
+  package static func range(ofChunk index: Int, size: Int) -> Range<Int> {
     index * Limits.chunk..<min(size, (index + 1) * Limits.chunk)
   }
 
-  public func range(ofChunk index: Int) -> Range<Int> { Self.range(ofChunk: index, size: size) }
+  package func range(ofChunk index: Int) -> Range<Int> { Self.range(ofChunk: index, size: size) }
 }
 
 extension Asset: Comparable {
-  public static func < (left: Asset, right: Asset) -> Bool {
+  package static func < (left: Asset, right: Asset) -> Bool {
     left.size == right.size ? left.id < right.id : left.size < right.size
   }
 }

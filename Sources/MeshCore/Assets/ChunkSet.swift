@@ -1,52 +1,52 @@
 /// The set of an asset's chunks that are present in some place.
-public struct ChunkSet: Hashable, Sendable {
+package struct ChunkSet: Hashable, Sendable {
   /// The number of chunks of the asset, present or not.
-  public let count: Int
+  package let count: Int
   private var words: [UInt64]
   /// The number of chunks that are present.
-  public private(set) var present: Int
+  package private(set) var present: Int
 
   /// Creates an empty set for an asset of `count` chunks.
-  public init(count: Int) {
+  package init(count: Int) {
     self.count = count
     words = Array(repeating: 0, count: (count + 63) / 64)
     present = 0
   }
 
-  public static func all(_ count: Int) -> ChunkSet {
+  package static func all(_ count: Int) -> ChunkSet {
     var set = ChunkSet(count: count)
     for index in 0..<count { set.insert(index) }
     return set
   }
 
-  public var isComplete: Bool { present == count }
+  package var isComplete: Bool { present == count }
 
   /// Returns whether the chunk is present. Returns false for an index that no chunk has.
-  public func contains(_ index: Int) -> Bool {
+  package func contains(_ index: Int) -> Bool {
     (0..<count).contains(index) && words[index / 64] >> UInt64(index % 64) & 1 == 1
   }
 
-  public mutating func insert(_ index: Int) {
+  package mutating func insert(_ index: Int) {
     guard (0..<count).contains(index), !contains(index) else { return }
     words[index / 64] |= 1 << UInt64(index % 64)
     present += 1
   }
 
   /// Adds the chunks of another set. Does nothing if that set is for another number of chunks.
-  public mutating func formUnion(_ other: ChunkSet) {
+  package mutating func formUnion(_ other: ChunkSet) {
     guard other.count == count else { return }
     for (place, word) in other.words.enumerated() { words[place] |= word }
     present = words.reduce(0) { $0 + $1.nonzeroBitCount }
   }
 
-  public mutating func remove(_ index: Int) {
+  package mutating func remove(_ index: Int) {
     guard contains(index) else { return }
     words[index / 64] &= ~(1 << UInt64(index % 64))
     present -= 1
   }
 
   /// Returns the first missing chunk from `index` on, or nil if none is missing.
-  public func firstMissing(from index: Int = 0) -> Int? {
+  package func firstMissing(from index: Int = 0) -> Int? {
     var index = index
     while index < count {
       if index % 64 == 0, words[index / 64] == .max {
@@ -66,14 +66,14 @@ public struct ChunkSet: Hashable, Sendable {
 extension ChunkSet {
   /// Writes the varint count, then a bit for each chunk. The first chunk is the lowest bit of the first byte. The bits
   /// after the last chunk are 0.
-  public func write(to writer: inout ByteWriter) {
+  package func write(to writer: inout ByteWriter) {
     writer.varint(count)
     for byte in 0..<(count + 7) / 8 {
       writer.byte(UInt8(truncatingIfNeeded: words[byte / 8] >> UInt64(byte % 8 * 8)))
     }
   }
 
-  public init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(DecodingError) {
     let count = try reader.count(Asset.chunkCount(size: Limits.asset), "chunks")
     self.init(count: count)
     for byte in 0..<(count + 7) / 8 {

@@ -1,12 +1,12 @@
 /// A change set as it is signed, sent and stored: header ‖ nonce ‖ ciphertext ‖ signature. Its bytes are the same on
 /// every device.
-public struct ChangeSet: Hashable, Sendable {
-  public let header: ChangeSetHeader
+package struct ChangeSet: Hashable, Sendable {
+  package let header: ChangeSetHeader
   /// BLAKE2b-256 of the header and of the hash of the encrypted body. The signature covers it, and the next change set
   /// names it.
-  public let id: ChangeSetID
+  package let id: ChangeSetID
   /// The whole encoding.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
   private let headerSize: Int
   private let bodyHash: [UInt8]
 
@@ -14,10 +14,10 @@ public struct ChangeSet: Hashable, Sendable {
   static let tagSize = 16
   static let signatureSize = 64
   /// The greatest number of bytes that header, nonce, tag and signature take.
-  public static let overhead = 32 + 40 + 32 + 8 + 32 + 4 * 10 + 2 + nonceSize + tagSize + signatureSize
+  package static let overhead = 32 + 40 + 32 + 8 + 32 + 4 * 10 + 2 + nonceSize + tagSize + signatureSize
 
   /// Parses without checking the signature. The `id` is computed.
-  public init(_ bytes: [UInt8], with cryptography: any Cryptography) throws(DecodingError) {
+  package init(_ bytes: [UInt8], with cryptography: any Cryptography) throws(DecodingError) {
     guard bytes.count <= Limits.changeSet else { throw .limit("change set") }
     var reader = ByteReader(bytes)
     var bodySize = 0
@@ -41,14 +41,14 @@ public struct ChangeSet: Hashable, Sendable {
   }
 
   /// The change set without its body.
-  public var signedHeader: SignedHeader {
+  package var signedHeader: SignedHeader {
     SignedHeader(
       header: header, headerBytes: Array(bytes[..<headerSize]), bodyHash: bodyHash,
       signature: Array(bytes.suffix(Self.signatureSize)), id: id)
   }
 
   /// Creates a change set: encrypts the body, and signs.
-  public init(
+  package init(
     _ header: ChangeSetHeader, body: [UInt8], key: EpochKey, secrets: any DeviceSecrets,
     with cryptography: any Cryptography
   ) throws(DecodingError) {
@@ -70,17 +70,17 @@ public struct ChangeSet: Hashable, Sendable {
   }
 
   /// Its signature, and what the author signed.
-  public var signed: SignedMessage {
+  package var signed: SignedMessage {
     SignedMessage(
       signedBytes(.changeSet, id.bytes), signature: Array(bytes.suffix(Self.signatureSize)),
       key: header.author.device.bytes)
   }
 
-  public func isSigned(with cryptography: any Cryptography) -> Bool { cryptography.verify([signed]) == [true] }
+  package func isSigned(with cryptography: any Cryptography) -> Bool { cryptography.verify([signed]) == [true] }
 
   /// Returns the decrypted body. Returns nil if it was encrypted with another key, or the nonce doesn't belong to this
   /// body.
-  public func body(key: EpochKey, with cryptography: any Cryptography) -> [UInt8]? {
+  package func body(key: EpochKey, with cryptography: any Cryptography) -> [UInt8]? {
     let head = Array(bytes[..<headerSize])
     let nonce = Array(bytes[headerSize..<headerSize + Self.nonceSize])
     let ciphertext = Array(bytes[(headerSize + Self.nonceSize)..<(bytes.count - Self.signatureSize)])

@@ -1,16 +1,16 @@
 /// The encrypted part of a change set: the state that its author had merged, and the changes, grouped by table.
-public struct ChangeSetBody: Hashable, Sendable {
+package struct ChangeSetBody: Hashable, Sendable {
   /// The entries that differ from those of the author's change set before.
-  public var context: CausalContext
-  public var content: Content
+  package var context: CausalContext
+  package var content: Content
 
-  public enum Content: Hashable, Sendable {
+  package enum Content: Hashable, Sendable {
     case changes([TableChanges])
     /// A piece of a value that is too long for a change set. Pieces come before the part that refers to their value.
     case piece(LongValuePiece)
   }
 
-  public init(context: CausalContext, content: Content) {
+  package init(context: CausalContext, content: Content) {
     self.context = context
     self.content = content
   }
@@ -24,7 +24,7 @@ public struct ChangeSetBody: Hashable, Sendable {
   ///
   /// - Parameter author: The author in the header. Most stamps are the author's own, so only the stamps of others name
   ///   their author.
-  public func encoded(author: Author) -> [UInt8] {
+  package func encoded(author: Author) -> [UInt8] {
     var writer = ByteWriter(capacity: 4_096)
     context.write(to: &writer)
     switch content {
@@ -41,7 +41,7 @@ public struct ChangeSetBody: Hashable, Sendable {
     return writer.bytes
   }
 
-  public init(_ bytes: [UInt8], author: Author) throws(DecodingError) {
+  package init(_ bytes: [UInt8], author: Author) throws(DecodingError) {
     var reader = ByteReader(bytes)
     context = try CausalContext(from: &reader)
     guard context[author] == nil else { throw .invalid("an author does not name itself in its causal past") }
@@ -71,7 +71,7 @@ public struct ChangeSetBody: Hashable, Sendable {
 
 extension ChangeSetBody {
   /// The number of elements that `Limits.elements` bounds. Every reader refuses a body with more.
-  public var elementCount: Int {
+  package var elementCount: Int {
     guard case .changes(let tables) = content else { return 0 }
     return tables.reduce(0) { $0 + $1.columns.count + $1.rows.reduce(0) { $0 + $1.elementCount } }
   }
@@ -117,12 +117,12 @@ struct AuthorTable {
 }
 
 /// The bytes `offset ..< offset + bytes.count` of the unit's long value number `ordinal`.
-public struct LongValuePiece: Hashable, Sendable {
-  public var ordinal: UInt64
-  public var offset: UInt64
-  public var bytes: [UInt8]
+package struct LongValuePiece: Hashable, Sendable {
+  package var ordinal: UInt64
+  package var offset: UInt64
+  package var bytes: [UInt8]
 
-  public init(ordinal: UInt64, offset: UInt64, bytes: [UInt8]) {
+  package init(ordinal: UInt64, offset: UInt64, bytes: [UInt8]) {
     self.ordinal = ordinal
     self.offset = offset
     self.bytes = bytes

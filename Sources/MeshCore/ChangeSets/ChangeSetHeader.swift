@@ -1,41 +1,41 @@
 /// The part of a change set that carriers can read. It is signed but not encrypted.
-public struct ChangeSetHeader: Hashable, Sendable {
-  public static let version: UInt8 = 1
+package struct ChangeSetHeader: Hashable, Sendable {
+  package static let version: UInt8 = 1
 
-  public var zone: ZoneID
-  public var author: Author
+  package var zone: ZoneID
+  package var author: Author
   /// The number: 1, 2, 3 and so on for each zone and author, without gaps.
-  public var number: UInt64
+  package var number: UInt64
   /// The author's change set before this one in the zone, or nil for number 1.
-  public var previous: ChangeSetID?
+  package var previous: ChangeSetID?
   /// The control record that lets the author write. Only number 1 has it, in the place of `previous`. Nil (32 zero
   /// bytes) if the zone is the account's own.
-  public var citation: ControlID?
+  package var citation: ControlID?
   /// The time of signing. It increases strictly for each author, and no stamp in the change set is later.
-  public var time: HybridTime
+  package var time: HybridTime
   /// The epoch whose key encrypts the body.
-  public var epoch: EpochID
-  public var part: Part
+  package var epoch: EpochID
+  package var part: Part
 
   /// A change set's position in its unit.
-  public struct Part: Hashable, Sendable {
+  package struct Part: Hashable, Sendable {
     /// The place within the unit: 0, 1, 2 and so on.
-    public var index: UInt64
+    package var index: UInt64
     /// The number of parts that the author planned when the unit began, for showing progress. Only `isFinal` ends a
     /// unit.
-    public var planned: UInt64
-    public var isFinal: Bool
+    package var planned: UInt64
+    package var isFinal: Bool
 
-    public init(index: UInt64, planned: UInt64, isFinal: Bool) {
+    package init(index: UInt64, planned: UInt64, isFinal: Bool) {
       self.index = index
       self.planned = planned
       self.isFinal = isFinal
     }
 
-    public static let only = Part(index: 0, planned: 1, isFinal: true)
+    package static let only = Part(index: 0, planned: 1, isFinal: true)
   }
 
-  public init(
+  package init(
     zone: ZoneID, author: Author, number: UInt64, previous: ChangeSetID?, citation: ControlID? = nil,
     time: HybridTime, epoch: EpochID, part: Part
   ) {

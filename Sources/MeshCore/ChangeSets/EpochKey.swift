@@ -1,16 +1,16 @@
 /// The symmetric key of one epoch of a zone. It has 32 bytes, and the keys of bodies and nonces are derived from it.
-public struct EpochKey: Sendable {
-  public let bytes: [UInt8]
+package struct EpochKey: Sendable {
+  package let bytes: [UInt8]
 
   /// Creates a key. Returns nil unless there are exactly 32 bytes.
-  public init?(_ bytes: [UInt8]) {
+  package init?(_ bytes: [UInt8]) {
     guard bytes.count == 32 else { return nil }
     self.bytes = bytes
   }
 
   /// Returns BLAKE2b-256(`mesh/1/commit` ‖ key). It is checked whenever a key arrives, because the cipher doesn't
   /// commit to its key.
-  public func commitment(_ cryptography: any Cryptography) -> [UInt8] {
+  package func commitment(_ cryptography: any Cryptography) -> [UInt8] {
     cryptography.hash(Array("mesh/1/commit".utf8) + bytes)
   }
 

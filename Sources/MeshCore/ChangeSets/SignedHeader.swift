@@ -1,12 +1,12 @@
 /// A change set without its body. It is enough to prove that the author signed the change set, and small enough to be
 /// sent to all devices.
-public struct SignedHeader: Hashable, Sendable {
-  public let header: ChangeSetHeader
+package struct SignedHeader: Hashable, Sendable {
+  package let header: ChangeSetHeader
   private let headerBytes: [UInt8]
   /// BLAKE2b-256 of nonce, ciphertext and tag.
   private let bodyHash: [UInt8]
   private let signature: [UInt8]
-  public let id: ChangeSetID
+  package let id: ChangeSetID
 
   init(header: ChangeSetHeader, headerBytes: [UInt8], bodyHash: [UInt8], signature: [UInt8], id: ChangeSetID) {
     self.header = header
@@ -17,18 +17,18 @@ public struct SignedHeader: Hashable, Sendable {
   }
 
   /// Returns whether the author's device signed the change set that has this header.
-  public func isSigned(_ cryptography: any Cryptography) -> Bool {
+  package func isSigned(_ cryptography: any Cryptography) -> Bool {
     cryptography.verify(signature, of: signedBytes(.changeSet, id.bytes), by: header.author.device.bytes)
   }
 
-  public func write(to writer: inout ByteWriter) {
+  package func write(to writer: inout ByteWriter) {
     writer.raw(headerBytes)
     writer.raw(bodyHash)
     writer.raw(signature)
   }
 
   /// Parses without checking the signature. The `id` is computed.
-  public init(from reader: inout ByteReader, _ cryptography: any Cryptography) throws(DecodingError) {
+  package init(from reader: inout ByteReader, _ cryptography: any Cryptography) throws(DecodingError) {
     var bodySize = 0
     header = try ChangeSetHeader(from: &reader, bodySize: &bodySize)
     var writer = ByteWriter()

@@ -1,10 +1,10 @@
 /// The changes of one table in a change set. Names are written once, and rows refer to columns by index.
-public struct TableChanges: Hashable, Sendable {
-  public var table: String
-  public var columns: [String]
-  public var rows: [RowChange]
+package struct TableChanges: Hashable, Sendable {
+  package var table: String
+  package var columns: [String]
+  package var rows: [RowChange]
 
-  public init(table: String, columns: [String], rows: [RowChange] = []) {
+  package init(table: String, columns: [String], rows: [RowChange] = []) {
     self.table = table
     self.columns = columns
     self.rows = rows
@@ -12,31 +12,31 @@ public struct TableChanges: Hashable, Sendable {
 }
 
 /// A change of one record: a birth or delete (`isLife`), or an edit of some columns in a living generation.
-public struct RowChange: Hashable, Sendable {
+package struct RowChange: Hashable, Sendable {
   /// The key in canonical form.
-  public var key: Value
-  public var generation: UInt64
+  package var key: Value
+  package var generation: UInt64
   /// True if this is the birth or the delete of the generation, stamped `stamp`.
-  public var isLife: Bool
-  public var stamp: Stamp
+  package var isLife: Bool
+  package var stamp: Stamp
   /// The fields in ascending order of their columns.
-  public var fields: [Field]
+  package var fields: [Field]
 
-  public struct Field: Hashable, Sendable {
+  package struct Field: Hashable, Sendable {
     /// The index into the table's columns.
-    public var column: Int
+    package var column: Int
     /// The field's stamp, or nil if it is the row's. A stamp that equals the row's is written as if it were nil.
-    public var stamp: Stamp?
-    public var value: FieldValue
+    package var stamp: Stamp?
+    package var value: FieldValue
 
-    public init(column: Int, stamp: Stamp? = nil, value: FieldValue) {
+    package init(column: Int, stamp: Stamp? = nil, value: FieldValue) {
       self.column = column
       self.stamp = stamp
       self.value = value
     }
   }
 
-  public init(key: Value, generation: UInt64, isLife: Bool, stamp: Stamp, fields: [Field]) {
+  package init(key: Value, generation: UInt64, isLife: Bool, stamp: Stamp, fields: [Field]) {
     self.key = key
     self.generation = generation
     self.isLife = isLife
@@ -45,12 +45,12 @@ public struct RowChange: Hashable, Sendable {
   }
 
   /// The number of elements that `Limits.elements` counts: the row and its fields.
-  public var elementCount: Int { 1 + fields.count }
+  package var elementCount: Int { 1 + fields.count }
 }
 
 /// A value, or a reference to a value whose bytes travel elsewhere: in pieces before this part, or separately from the
 /// change sets.
-public enum FieldValue: Hashable, Sendable {
+package enum FieldValue: Hashable, Sendable {
   /// Any value except an asset. A BLOB has at most `Limits.inlineBlob` bytes.
   case value(Value)
   /// The unit's long value number `ordinal`, of `size` bytes. It is a text, or a BLOB that is no asset, in a row with

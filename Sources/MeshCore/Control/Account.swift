@@ -1,34 +1,34 @@
 /// The keys and the salt that make up an account. The account's id is their hash.
-public struct AccountGenesis: Hashable, Sendable {
-  public static let version: UInt8 = 1
+package struct AccountGenesis: Hashable, Sendable {
+  package static let version: UInt8 = 1
   /// The Ed25519 public key that signs for the account.
-  public let signingKey: [UInt8]
+  package let signingKey: [UInt8]
   /// The Ed25519 public key that can replace the signing key.
-  public let recoveryKey: [UInt8]
+  package let recoveryKey: [UInt8]
   /// 16 random bytes.
-  public let salt: [UInt8]
+  package let salt: [UInt8]
 
-  public init(signingKey: [UInt8], recoveryKey: [UInt8], salt: [UInt8]) {
+  package init(signingKey: [UInt8], recoveryKey: [UInt8], salt: [UInt8]) {
     self.signingKey = signingKey
     self.recoveryKey = recoveryKey
     self.salt = salt
   }
 
-  public func write(to writer: inout ByteWriter) {
+  package func write(to writer: inout ByteWriter) {
     writer.byte(Self.version)
     writer.raw(signingKey)
     writer.raw(recoveryKey)
     writer.raw(salt)
   }
 
-  public init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(DecodingError) {
     guard try reader.byte() == Self.version else { throw .unknown("account version") }
     signingKey = try reader.raw(32)
     recoveryKey = try reader.raw(32)
     salt = try reader.raw(16)
   }
 
-  public func id(_ cryptography: any Cryptography) -> AccountID? {
+  package func id(_ cryptography: any Cryptography) -> AccountID? {
     var writer = ByteWriter()
     write(to: &writer)
     return AccountID(cryptography.hash(writer.bytes))
@@ -36,17 +36,17 @@ public struct AccountGenesis: Hashable, Sendable {
 }
 
 /// A device's request to be certified by an account. The device signs it, so no account can claim another's device.
-public struct CertificateRequest: Hashable, Sendable {
-  public let device: DeviceID
+package struct CertificateRequest: Hashable, Sendable {
+  package let device: DeviceID
   /// X25519 public keys: one for Noise sessions, one for sealing.
-  public let sessionKey: [UInt8]
-  public let sealingKey: [UInt8]
+  package let sessionKey: [UInt8]
+  package let sealingKey: [UInt8]
   /// At most `Limits.deviceName` bytes, no control characters.
-  public let name: String
-  public let signature: [UInt8]
+  package let name: String
+  package let signature: [UInt8]
 
   /// Creates and signs a request. Returns nil if the device's signing key is not 32 bytes long.
-  public init?(name: String, for account: AccountID, secrets: any DeviceSecrets) {
+  package init?(name: String, for account: AccountID, secrets: any DeviceSecrets) {
     guard let device = DeviceID(secrets.signingKey) else { return nil }
     self.device = device
     sessionKey = secrets.sessionKey
@@ -72,17 +72,17 @@ public struct CertificateRequest: Hashable, Sendable {
     return writer.bytes
   }
 
-  public func isSigned(for account: AccountID, _ cryptography: any Cryptography) -> Bool {
+  package func isSigned(for account: AccountID, _ cryptography: any Cryptography) -> Bool {
     cryptography.verify(
       signature, of: Self.signed(account, device, sessionKey, sealingKey, name), by: device.bytes)
   }
 
-  public func write(to writer: inout ByteWriter) {
+  package func write(to writer: inout ByteWriter) {
     writer.raw(Self.unsigned(device, sessionKey, sealingKey, name))
     writer.raw(signature)
   }
 
-  public init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(DecodingError) {
     device = try DeviceID(from: &reader)
     sessionKey = try reader.raw(32)
     sealingKey = try reader.raw(32)
@@ -93,21 +93,21 @@ public struct CertificateRequest: Hashable, Sendable {
 }
 
 /// An account's signed statement that a device belongs to it.
-public struct Certificate: Hashable, Sendable {
-  public let account: AccountID
+package struct Certificate: Hashable, Sendable {
+  package let account: AccountID
   /// The key that signed: the account's key or an administrator's.
-  public let authority: Authority
-  public let request: CertificateRequest
+  package let authority: Authority
+  package let request: CertificateRequest
   /// 16 random bytes. A revocation names the certificate by them.
-  public let serial: [UInt8]
+  package let serial: [UInt8]
   /// When it was signed, in milliseconds since 1970.
-  public let issued: Int64
-  public let signature: [UInt8]
+  package let issued: Int64
+  package let signature: [UInt8]
 
-  public var device: DeviceID { request.device }
+  package var device: DeviceID { request.device }
 
   /// - Parameter sign: Signs with the key that `authority` proves.
-  public init(
+  package init(
     account: AccountID, authority: Authority = Authority(), request: CertificateRequest, serial: [UInt8],
     issued: Int64, sign: ([UInt8]) -> [UInt8]
   ) {
@@ -139,7 +139,7 @@ public struct Certificate: Hashable, Sendable {
 
   /// Returns whether the device asked the account for the certificate, and a key that could sign for the account signed
   /// it. `AccountState` decides whether that key still counts.
-  public func isSigned(_ genesis: AccountGenesis, _ cryptography: any Cryptography) -> Bool {
+  package func isSigned(_ genesis: AccountGenesis, _ cryptography: any Cryptography) -> Bool {
     guard let key = authority.signingKey(genesis, cryptography) else { return false }
     return cryptography.verify(signature, of: signedBytes(.certificate, unsigned), by: key)
       && request.isSigned(for: account, cryptography)
@@ -153,12 +153,12 @@ public struct Certificate: Hashable, Sendable {
     return (serial + signature).lexicographicallyPrecedes(other.serial + other.signature)
   }
 
-  public func write(to writer: inout ByteWriter) {
+  package func write(to writer: inout ByteWriter) {
     writer.raw(unsigned)
     writer.raw(signature)
   }
 
-  public init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(DecodingError) {
     (account, authority) = try Authority.readVersion(&reader, "certificate version")
     request = try CertificateRequest(from: &reader)
     serial = try reader.raw(16)
@@ -168,18 +168,18 @@ public struct Certificate: Hashable, Sendable {
 }
 
 /// An account's signed statement that a certificate is permanently void.
-public struct Revocation: Hashable, Sendable {
-  public let account: AccountID
+package struct Revocation: Hashable, Sendable {
+  package let account: AccountID
   /// The key that signed: the account's key or an administrator's.
-  public let authority: Authority
-  public let device: DeviceID
-  public let serial: [UInt8]
+  package let authority: Authority
+  package let device: DeviceID
+  package let serial: [UInt8]
   /// When it was signed, in milliseconds since 1970.
-  public let issued: Int64
-  public let signature: [UInt8]
+  package let issued: Int64
+  package let signature: [UInt8]
 
   /// - Parameter sign: Signs with the key that `authority` proves.
-  public init(
+  package init(
     _ certificate: Certificate, authority: Authority = Authority(), issued: Int64, sign: ([UInt8]) -> [UInt8]
   ) {
     self.init(
@@ -189,7 +189,7 @@ public struct Revocation: Hashable, Sendable {
 
   /// Signs the same revocation under another authority. This keeps a revocation valid when its earlier authority no
   /// longer counts.
-  public init(_ other: Revocation, authority: Authority, sign: ([UInt8]) -> [UInt8]) {
+  package init(_ other: Revocation, authority: Authority, sign: ([UInt8]) -> [UInt8]) {
     self.init(
       account: other.account, authority: authority, device: other.device, serial: other.serial, issued: other.issued,
       sign: sign)
@@ -219,18 +219,18 @@ public struct Revocation: Hashable, Sendable {
   }
 
   /// Returns whether a key that could sign for the account signed it.
-  public func isSigned(_ genesis: AccountGenesis, _ cryptography: any Cryptography) -> Bool {
+  package func isSigned(_ genesis: AccountGenesis, _ cryptography: any Cryptography) -> Bool {
     guard let key = authority.signingKey(genesis, cryptography) else { return false }
     return cryptography.verify(
       signature, of: signedBytes(.revocation, Self.unsigned(account, authority, device, serial, issued)), by: key)
   }
 
-  public func write(to writer: inout ByteWriter) {
+  package func write(to writer: inout ByteWriter) {
     writer.raw(Self.unsigned(account, authority, device, serial, issued))
     writer.raw(signature)
   }
 
-  public init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(DecodingError) {
     (account, authority) = try Authority.readVersion(&reader, "revocation version")
     device = try DeviceID(from: &reader)
     serial = try reader.raw(16)

@@ -4,21 +4,21 @@
 /// A statement counts while its signer does. The account's key signs until a successor replaces it, and an
 /// administrator's key signs until it is demoted. A device that replaces or demotes a signer signs those statements
 /// again that have to stay valid.
-public struct AccountState: Hashable, Sendable {
-  public let genesis: AccountGenesis
-  public let id: AccountID
+package struct AccountState: Hashable, Sendable {
+  package let genesis: AccountGenesis
+  package let id: AccountID
   /// The statement that names the current signing key, or nil while that is the key of the genesis.
-  public private(set) var successor: Successor?
+  package private(set) var successor: Successor?
   /// The certificate that ranks highest for each device that was ever certified, whether or not its signer still
   /// counts.
-  public private(set) var certificates: [DeviceID: Certificate] = [:]
+  package private(set) var certificates: [DeviceID: Certificate] = [:]
   /// The revocations that count, by device.
-  public private(set) var revocations: [DeviceID: Revocation] = [:]
+  package private(set) var revocations: [DeviceID: Revocation] = [:]
   /// The promotions that count, by device.
-  public private(set) var administrators: [DeviceID: Promotion] = [:]
+  package private(set) var administrators: [DeviceID: Promotion] = [:]
   /// Whether certificates may have been dropped, because the state has as many as it can keep, from one signer or in
   /// total. Other nodes may know a device whose certificate was dropped here.
-  public private(set) var mayHaveDropped = false
+  package private(set) var mayHaveDropped = false
 
   /// The promotions by their serials. Only those of the current key are kept, because others never count again.
   private var promotions: [[UInt8]: Promotion] = [:]
@@ -28,7 +28,7 @@ public struct AccountState: Hashable, Sendable {
   private var signedRevocations: [[UInt8]: [DeviceID: Revocation]] = [:]
 
   /// Creates a state. Returns nil only if the hash doesn't have 32 bytes.
-  public init?(_ genesis: AccountGenesis, _ cryptography: any Cryptography) {
+  package init?(_ genesis: AccountGenesis, _ cryptography: any Cryptography) {
     guard let id = genesis.id(cryptography) else { return nil }
     self.genesis = genesis
     self.id = id
@@ -37,18 +37,18 @@ public struct AccountState: Hashable, Sendable {
   // MARK: Questions
 
   /// The Ed25519 public key that currently signs for the account.
-  public var signingKey: [UInt8] { successor?.signingKey ?? genesis.signingKey }
+  package var signingKey: [UInt8] { successor?.signingKey ?? genesis.signingKey }
   /// The proof that this key may sign.
-  public var keyAuthority: Authority { Authority(successor: successor) }
+  package var keyAuthority: Authority { Authority(successor: successor) }
 
   /// Returns the proof that a device may sign for the account as an administrator, or nil if it may not.
-  public func administratorAuthority(_ device: DeviceID) -> Authority? {
+  package func administratorAuthority(_ device: DeviceID) -> Authority? {
     guard certificate(device) != nil else { return nil }
     return administrators[device].map { Authority(successor: successor, promotion: $0) }
   }
 
   /// Returns the live certificate of a device: its signer counts, and it isn't revoked.
-  public func certificate(_ device: DeviceID) -> Certificate? {
+  package func certificate(_ device: DeviceID) -> Certificate? {
     guard revocations[device] == nil, let certificate = certificates[device], counts(certificate.authority) else {
       return nil
     }
@@ -56,16 +56,16 @@ public struct AccountState: Hashable, Sendable {
   }
 
   /// Returns whether the account excluded the device, by a revocation, or because no signer of its certificate counts.
-  public func isRevoked(_ device: DeviceID) -> Bool { revocations[device] != nil || isUnconfirmed(device) }
+  package func isRevoked(_ device: DeviceID) -> Bool { revocations[device] != nil || isUnconfirmed(device) }
 
   /// Returns whether only signers that no longer count have certified the device. It can't participate until a signer
   /// that counts signs its certificate again.
-  public func isUnconfirmed(_ device: DeviceID) -> Bool {
+  package func isUnconfirmed(_ device: DeviceID) -> Bool {
     revocations[device] == nil && certificates[device].map { !counts($0.authority) } ?? false
   }
 
   /// Returns whether a signer currently counts.
-  public func counts(_ authority: Authority) -> Bool {
+  package func counts(_ authority: Authority) -> Bool {
     guard authority.successor == successor else { return false }
     guard let promotion = authority.promotion else { return true }
     return administrators[promotion.device] == promotion
@@ -73,13 +73,13 @@ public struct AccountState: Hashable, Sendable {
 
   /// Whether the account may certify one more device. The limits bind the signer. A set that misses revocations that
   /// haven't arrived yet may show more live devices than an account ever has.
-  public var hasRoom: Bool {
+  package var hasRoom: Bool {
     let present = certificates.values.count { $0.authority.successor == successor }
     return liveDevices.count < Limits.liveDevices && present < Limits.devicesEver
   }
 
   /// Returns whether a signer has not used up its promotion. This is always true for the account's key.
-  public func hasRoom(under authority: Authority) -> Bool {
+  package func hasRoom(under authority: Authority) -> Bool {
     guard let promotion = authority.promotion else { return true }
     let certified = certificates.values.count { $0.authority.promotion == promotion }
     let revoked = signedRevocations[promotion.serial]?.count ?? 0
@@ -87,9 +87,9 @@ public struct AccountState: Hashable, Sendable {
   }
 
   /// Whether the account's key may sign one more promotion.
-  public var hasRoomForPromotion: Bool { promotions.count < Limits.promotions }
+  package var hasRoomForPromotion: Bool { promotions.count < Limits.promotions }
 
-  public var liveDevices: [DeviceID] { certificates.keys.filter { certificate($0) != nil }.sorted() }
+  package var liveDevices: [DeviceID] { certificates.keys.filter { certificate($0) != nil }.sorted() }
 
   // MARK: Growing
 
@@ -98,20 +98,20 @@ public struct AccountState: Hashable, Sendable {
   /// If there are several for one device, the state keeps the one that ranks highest. If one signer has too many,
   /// `dropExcess` decides. The order of arrival therefore doesn't matter.
   @discardableResult
-  public mutating func insert(_ certificate: Certificate, _ cryptography: any Cryptography) -> Bool {
+  package mutating func insert(_ certificate: Certificate, _ cryptography: any Cryptography) -> Bool {
     defer { refresh() }
     return add(certificate, cryptography)
   }
 
   /// Adds a revocation. It applies to the device, regardless of the certificate that it names.
   @discardableResult
-  public mutating func insert(_ revocation: Revocation, _ cryptography: any Cryptography) -> Bool {
+  package mutating func insert(_ revocation: Revocation, _ cryptography: any Cryptography) -> Bool {
     defer { refresh() }
     return add(revocation, cryptography)
   }
 
   @discardableResult
-  public mutating func insert(_ successor: Successor, _ cryptography: any Cryptography) -> Bool {
+  package mutating func insert(_ successor: Successor, _ cryptography: any Cryptography) -> Bool {
     defer { refresh() }
     guard successor.account == id, successor.isSigned(genesis, cryptography) else { return false }
     follow(successor, cryptography)
@@ -119,13 +119,13 @@ public struct AccountState: Hashable, Sendable {
   }
 
   @discardableResult
-  public mutating func insert(_ promotion: Promotion, _ cryptography: any Cryptography) -> Bool {
+  package mutating func insert(_ promotion: Promotion, _ cryptography: any Cryptography) -> Bool {
     defer { refresh() }
     return add(promotion, cryptography)
   }
 
   @discardableResult
-  public mutating func insert(_ demotion: Demotion, _ cryptography: any Cryptography) -> Bool {
+  package mutating func insert(_ demotion: Demotion, _ cryptography: any Cryptography) -> Bool {
     defer { refresh() }
     return add(demotion, cryptography)
   }
@@ -133,7 +133,7 @@ public struct AccountState: Hashable, Sendable {
   /// Adds the statements of another state, as far as they are kept. Returns false if that state belongs to another
   /// account.
   @discardableResult
-  public mutating func merge(_ other: AccountState, _ cryptography: any Cryptography) -> Bool {
+  package mutating func merge(_ other: AccountState, _ cryptography: any Cryptography) -> Bool {
     guard other.id == id else { return false }
     defer { refresh() }
     if let successor = other.successor { follow(successor, cryptography) }
@@ -300,9 +300,9 @@ public struct AccountState: Hashable, Sendable {
   // MARK: Coding
 
   /// Returns the hash of the state. Equal hashes mean equal states.
-  public func head(_ cryptography: any Cryptography) -> [UInt8] { cryptography.hash(encoded) }
+  package func head(_ cryptography: any Cryptography) -> [UInt8] { cryptography.hash(encoded) }
 
-  public var encoded: [UInt8] {
+  package var encoded: [UInt8] {
     var writer = ByteWriter()
     write(to: &writer)
     return writer.bytes
@@ -310,7 +310,7 @@ public struct AccountState: Hashable, Sendable {
 
   private static let tailVersion: UInt8 = 1
 
-  public func write(to writer: inout ByteWriter) {
+  package func write(to writer: inout ByteWriter) {
     genesis.write(to: &writer)
     writer.list(certificates.keys.sorted()) { writer, device in certificates[device]?.write(to: &writer) }
     let groups = signedRevocations.sorted { $0.key.lexicographicallyPrecedes($1.key) }
@@ -334,7 +334,7 @@ public struct AccountState: Hashable, Sendable {
   ///
   /// - Parameter known: Returns the state of an account whose signatures were verified before, or nil for another
   ///   account.
-  public init(
+  package init(
     from reader: inout ByteReader, _ cryptography: any Cryptography,
     knowing known: (AccountID) -> AccountState? = { _ in nil }
   ) throws(DecodingError) {

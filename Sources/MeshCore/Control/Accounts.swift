@@ -1,22 +1,22 @@
 /// The states of several accounts, and the account of each device.
-public struct Accounts: Sendable, Equatable {
-  public private(set) var states: [AccountID: AccountState] = [:]
+package struct Accounts: Sendable, Equatable {
+  package private(set) var states: [AccountID: AccountState] = [:]
   /// A device has more than one account only if it asked several accounts for a certificate.
   private var accounts: [DeviceID: Set<AccountID>] = [:]
   /// Those whose states may have dropped certificates.
   private(set) var mayHaveDropped: Set<AccountID> = []
 
-  public init(_ states: some Sequence<AccountState> = []) {
+  package init(_ states: some Sequence<AccountState> = []) {
     for state in states { set(state) }
   }
 
-  public subscript(_ id: AccountID) -> AccountState? { states[id] }
+  package subscript(_ id: AccountID) -> AccountState? { states[id] }
 
   /// Returns the account that certified the device. If several did, returns the one with the lowest id.
-  public func account(certifying device: DeviceID) -> AccountID? { accounts[device]?.min() }
+  package func account(certifying device: DeviceID) -> AccountID? { accounts[device]?.min() }
 
   /// Replaces the account's state. States only grow.
-  public mutating func set(_ state: AccountState) {
+  package mutating func set(_ state: AccountState) {
     // A state drops certificates that their signers had no right to issue.
     if let known = states[state.id] {
       for device in known.certificates.keys where state.certificates[device] == nil {
@@ -29,7 +29,7 @@ public struct Accounts: Sendable, Equatable {
   }
 
   /// Removes the state of an account.
-  public mutating func remove(_ id: AccountID) {
+  package mutating func remove(_ id: AccountID) {
     for device in states[id]?.certificates.keys ?? [:].keys { accounts[device]?.remove(id) }
     states[id] = nil
     mayHaveDropped.remove(id)
@@ -39,7 +39,7 @@ public struct Accounts: Sendable, Equatable {
   ///
   /// - Parameter first: The account to return if it certified the device.
   /// - Parameter others: The other accounts to consider. The one with the lowest id wins.
-  public func account(of device: DeviceID, first: AccountID?, among others: Set<AccountID>) -> AccountID? {
+  package func account(of device: DeviceID, first: AccountID?, among others: Set<AccountID>) -> AccountID? {
     guard let candidates = accounts[device], !candidates.isEmpty else { return nil }
     if let first, candidates.contains(first) { return first }
     return candidates.filter(others.contains).min()

@@ -2,19 +2,19 @@
 ///
 /// If there are several successors, the one with the highest generation counts. Among those, the one with the lowest
 /// hash counts.
-public struct Successor: Hashable, Sendable {
-  public let account: AccountID
+package struct Successor: Hashable, Sendable {
+  package let account: AccountID
   /// The number of the key: 1 for the one that follows the genesis key. Each further successor adds 1, up to
   /// `Limits.keyGeneration`.
-  public let generation: UInt64
+  package let generation: UInt64
   /// The Ed25519 public key that signs for the account.
-  public let signingKey: [UInt8]
+  package let signingKey: [UInt8]
   /// When it was signed, in milliseconds since 1970.
-  public let issued: Int64
-  public let signature: [UInt8]
+  package let issued: Int64
+  package let signature: [UInt8]
 
   /// - Parameter sign: Signs with the recovery key.
-  public init(
+  package init(
     account: AccountID, generation: UInt64, signingKey: [UInt8], issued: Int64, sign: ([UInt8]) -> [UInt8]
   ) {
     self.account = account
@@ -50,9 +50,9 @@ public struct Successor: Hashable, Sendable {
 
   private var encoded: [UInt8] { Self.unsigned(account, generation, signingKey, issued) + signature }
 
-  public func write(to writer: inout ByteWriter) { writer.raw(encoded) }
+  package func write(to writer: inout ByteWriter) { writer.raw(encoded) }
 
-  public init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(DecodingError) {
     guard try reader.byte() == 1 else { throw .unknown("successor version") }
     account = try AccountID(from: &reader)
     generation = try reader.varint()
@@ -65,19 +65,19 @@ public struct Successor: Hashable, Sendable {
 
 /// An account's signed statement that one of its devices is an administrator. An administrator certifies and revokes
 /// ordinary devices.
-public struct Promotion: Hashable, Sendable {
-  public let account: AccountID
+package struct Promotion: Hashable, Sendable {
+  package let account: AccountID
   /// The generation of the account key that signed. The promotion counts only while that key does.
-  public let generation: UInt64
-  public let device: DeviceID
+  package let generation: UInt64
+  package let device: DeviceID
   /// 16 random bytes. A demotion names the promotion by them.
-  public let serial: [UInt8]
+  package let serial: [UInt8]
   /// When it was signed, in milliseconds since 1970.
-  public let issued: Int64
-  public let signature: [UInt8]
+  package let issued: Int64
+  package let signature: [UInt8]
 
   /// - Parameter sign: Signs with the account's key.
-  public init(
+  package init(
     account: AccountID, generation: UInt64, device: DeviceID, serial: [UInt8], issued: Int64,
     sign: ([UInt8]) -> [UInt8]
   ) {
@@ -108,12 +108,12 @@ public struct Promotion: Hashable, Sendable {
       by: signingKey)
   }
 
-  public func write(to writer: inout ByteWriter) {
+  package func write(to writer: inout ByteWriter) {
     writer.raw(Self.unsigned(account, generation, device, serial, issued))
     writer.raw(signature)
   }
 
-  public init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(DecodingError) {
     guard try reader.byte() == 1 else { throw .unknown("promotion version") }
     account = try AccountID(from: &reader)
     generation = try reader.varint()
@@ -126,17 +126,17 @@ public struct Promotion: Hashable, Sendable {
 }
 
 /// An account's signed statement that a promotion is permanently void.
-public struct Demotion: Hashable, Sendable {
-  public let account: AccountID
-  public let generation: UInt64
+package struct Demotion: Hashable, Sendable {
+  package let account: AccountID
+  package let generation: UInt64
   /// The serial of the promotion.
-  public let serial: [UInt8]
+  package let serial: [UInt8]
   /// When it was signed, in milliseconds since 1970.
-  public let issued: Int64
-  public let signature: [UInt8]
+  package let issued: Int64
+  package let signature: [UInt8]
 
   /// - Parameter sign: Signs with the account's key.
-  public init(_ promotion: Promotion, issued: Int64, sign: ([UInt8]) -> [UInt8]) {
+  package init(_ promotion: Promotion, issued: Int64, sign: ([UInt8]) -> [UInt8]) {
     account = promotion.account
     generation = promotion.generation
     serial = promotion.serial
@@ -161,12 +161,12 @@ public struct Demotion: Hashable, Sendable {
       signature, of: signedBytes(.demotion, Self.unsigned(account, generation, serial, issued)), by: signingKey)
   }
 
-  public func write(to writer: inout ByteWriter) {
+  package func write(to writer: inout ByteWriter) {
     writer.raw(Self.unsigned(account, generation, serial, issued))
     writer.raw(signature)
   }
 
-  public init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(DecodingError) {
     guard try reader.byte() == 1 else { throw .unknown("demotion version") }
     account = try AccountID(from: &reader)
     generation = try reader.varint()
@@ -181,22 +181,22 @@ public struct Demotion: Hashable, Sendable {
 ///
 /// It is empty for the genesis key, has a successor for a later account key, and a promotion for an administrator's
 /// key. It travels with the signed statement, so anybody can check it from the genesis alone.
-public struct Authority: Hashable, Sendable {
-  public let successor: Successor?
-  public let promotion: Promotion?
+package struct Authority: Hashable, Sendable {
+  package let successor: Successor?
+  package let promotion: Promotion?
 
-  public init(successor: Successor? = nil, promotion: Promotion? = nil) {
+  package init(successor: Successor? = nil, promotion: Promotion? = nil) {
     self.successor = successor
     self.promotion = promotion
   }
 
   /// The generation of the account key that the proof starts from, 0 for the genesis key.
-  public var generation: UInt64 { successor?.generation ?? 0 }
+  package var generation: UInt64 { successor?.generation ?? 0 }
   /// The administrator that signs, or nil if the account's key signs.
-  public var administrator: DeviceID? { promotion?.device }
+  package var administrator: DeviceID? { promotion?.device }
 
   /// Returns the key that signs, or nil if the successor or the promotion is not valid.
-  public func signingKey(_ genesis: AccountGenesis, _ cryptography: any Cryptography) -> [UInt8]? {
+  package func signingKey(_ genesis: AccountGenesis, _ cryptography: any Cryptography) -> [UInt8]? {
     guard let account = genesis.id(cryptography) else { return nil }
     if let successor {
       guard successor.account == account, successor.isSigned(genesis, cryptography) else { return nil }
@@ -245,13 +245,13 @@ public struct Authority: Hashable, Sendable {
   private static let withSuccessor: UInt8 = 1
   private static let withPromotion: UInt8 = 2
 
-  public func write(to writer: inout ByteWriter) {
+  package func write(to writer: inout ByteWriter) {
     writer.byte((successor == nil ? 0 : Self.withSuccessor) | (promotion == nil ? 0 : Self.withPromotion))
     successor?.write(to: &writer)
     promotion?.write(to: &writer)
   }
 
-  public init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(DecodingError) {
     let parts = try reader.byte()
     guard 1...(Self.withSuccessor | Self.withPromotion) ~= parts else { throw .unknown("authority") }
     successor = parts & Self.withSuccessor == 0 ? nil : try Successor(from: &reader)

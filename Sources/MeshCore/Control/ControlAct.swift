@@ -1,5 +1,5 @@
 /// The content of a control record. mesh keeps and forwards acts with an unknown tag, but they have no effect.
-public enum ControlAct: Hashable, Sendable {
+package enum ControlAct: Hashable, Sendable {
   /// Opens an account's private zone. The zone's id is BLAKE2b-256(account ‖ nonce).
   case genesis(account: AccountID, nonce: [UInt8])
   /// Opens a share's zone, with an id computed in the same way. The share contains the root record and the records that
@@ -40,17 +40,17 @@ public enum ControlAct: Hashable, Sendable {
   case unknown(tag: UInt8, bytes: [UInt8])
 
   /// A cutoff: the last accepted change set of an author.
-  public struct CutPoint: Hashable, Sendable {
+  package struct CutPoint: Hashable, Sendable {
     /// The number of a change set that ends a unit.
-    public let number: UInt64
-    public let id: ChangeSetID
-    public init(number: UInt64, id: ChangeSetID) {
+    package let number: UInt64
+    package let id: ChangeSetID
+    package init(number: UInt64, id: ChangeSetID) {
       self.number = number
       self.id = id
     }
   }
 
-  public enum Kind: Sendable {
+  package enum Kind: Sendable {
     case genesis, epoch, cut, title, fork, end, invite, revokeInvite, participant, admission, leave, stop, excess
     case unknown
 
@@ -66,7 +66,7 @@ public enum ControlAct: Hashable, Sendable {
     var isWeighed: Bool { self != .epoch && self != .unknown }
   }
 
-  public var kind: Kind {
+  package var kind: Kind {
     switch self {
     case .genesis, .shareGenesis: .genesis
     case .epoch: .epoch
@@ -104,26 +104,26 @@ public enum ControlAct: Hashable, Sendable {
 
 /// The cutoff of a revoked device, signed for the account that revoked it: the last accepted change set of each of its
 /// instances, and its last record in the zone's control log. Instances that are not named end at zero.
-public struct DeviceCut: Hashable, Sendable {
+package struct DeviceCut: Hashable, Sendable {
   /// The key that signed: the account's key or an administrator's.
-  public let authority: Authority
-  public let device: DeviceID
+  package let authority: Authority
+  package let device: DeviceID
   /// The last control record that counts, or nil if none does.
-  public let last: ControlPoint?
-  public let heads: [InstanceID: ControlAct.CutPoint]
-  public let signature: [UInt8]
+  package let last: ControlPoint?
+  package let heads: [InstanceID: ControlAct.CutPoint]
+  package let signature: [UInt8]
 
-  public struct ControlPoint: Hashable, Sendable {
-    public let number: UInt64
-    public let id: ControlID
-    public init(number: UInt64, id: ControlID) {
+  package struct ControlPoint: Hashable, Sendable {
+    package let number: UInt64
+    package let id: ControlID
+    package init(number: UInt64, id: ControlID) {
       self.number = number
       self.id = id
     }
   }
 
   /// - Parameter sign: Signs with the key that `authority` proves.
-  public init(
+  package init(
     _ device: DeviceID, last: ControlPoint?, heads: [InstanceID: ControlAct.CutPoint], zone: ZoneID,
     authority: Authority = Authority(), sign: ([UInt8]) -> [UInt8]
   ) {

@@ -9,7 +9,7 @@ extension ControlRecord {
   /// - Parameters:
   ///   - people: The accounts that the records before it name.
   ///   - isLacking: Whether the states of some of these accounts are not here.
-  public func isSound(
+  package func isSound(
     _ people: ZonePeople, _ accounts: Accounts, isLacking: Bool = false, _ cryptography: any Cryptography
   ) -> Bool {
     let mayLackDevices = isLacking || people.mayLackDevices(accounts)
@@ -45,7 +45,7 @@ extension ControlRecord {
   /// Returns whether this record is the author's next one.
   ///
   /// - Parameter previous: The record that this one names as its predecessor.
-  public func continues(_ previous: ControlRecord) -> Bool {
+  package func continues(_ previous: ControlRecord) -> Bool {
     previous.author == author && previous.number == number - 1
   }
 }
@@ -63,17 +63,17 @@ extension ControlAct {
 
 /// The accounts that a zone's records name, whether or not they were ever let in. Their devices may add to the zone's
 /// log.
-public struct ZonePeople: Sendable, Equatable {
-  public let zone: ZoneID
-  public private(set) var owner: AccountID?
-  public private(set) var others: Set<AccountID> = []
+package struct ZonePeople: Sendable, Equatable {
+  package let zone: ZoneID
+  package private(set) var owner: AccountID?
+  package private(set) var others: Set<AccountID> = []
   /// The public halves of the invites that any member may use to admit accounts.
   private(set) var openInvites: [ControlID: [UInt8]] = [:]
 
-  public init(_ zone: ZoneID) { self.zone = zone }
+  package init(_ zone: ZoneID) { self.zone = zone }
 
   /// The owner, followed by the other accounts in the order of their ids.
-  public var all: [AccountID] { (owner.map { [$0] } ?? []) + others.subtracting(owner.map { [$0] } ?? []).sorted() }
+  package var all: [AccountID] { (owner.map { [$0] } ?? []) + others.subtracting(owner.map { [$0] } ?? []).sorted() }
 
   /// The number of accounts. It only grows.
   var count: Int { others.count + (owner == nil || owner.map(others.contains) == true ? 0 : 1) }
@@ -90,7 +90,7 @@ public struct ZonePeople: Sendable, Equatable {
     return devices
   }
 
-  public func has(_ account: AccountID) -> Bool { account == owner || others.contains(account) }
+  package func has(_ account: AccountID) -> Bool { account == owner || others.contains(account) }
 
   /// Returns whether other nodes may know devices of these accounts that nobody certified here.
   func mayLackDevices(_ accounts: Accounts) -> Bool { accounts.mayHaveDropped.contains(where: has) }
@@ -99,7 +99,7 @@ public struct ZonePeople: Sendable, Equatable {
   /// that may open the zone, before you check whether that record is sound.
   ///
   /// - Parameter id: The id of the record.
-  public mutating func meet(_ act: ControlAct, id: ControlID? = nil, _ cryptography: any Cryptography) {
+  package mutating func meet(_ act: ControlAct, id: ControlID? = nil, _ cryptography: any Cryptography) {
     switch act {
     case .invite(let terms):
       if let id, terms.use == .open { openInvites[id] = terms.publicHalf }
@@ -110,7 +110,7 @@ public struct ZonePeople: Sendable, Equatable {
     }
   }
 
-  public func account(of device: DeviceID, _ accounts: Accounts) -> AccountID? {
+  package func account(of device: DeviceID, _ accounts: Accounts) -> AccountID? {
     accounts.account(of: device, first: owner, among: others)
   }
 }

@@ -1,25 +1,25 @@
 /// One signed act in a zone's control log. Records are not encrypted. Devices send them only inside sessions, to
 /// accounts that the zone lists.
-public struct ControlRecord: Hashable, Sendable {
-  public static let version: UInt8 = 1
+package struct ControlRecord: Hashable, Sendable {
+  package static let version: UInt8 = 1
 
-  public let zone: ZoneID
+  package let zone: ZoneID
   /// The tips of the log as its author knew them, ascending. Only the genesis record has none.
-  public let parents: [ControlID]
-  public let author: DeviceID
+  package let parents: [ControlID]
+  package let author: DeviceID
   /// The author's numbers are 1, 2, 3 and so on.
-  public let number: UInt64
+  package let number: UInt64
   /// The author's record before this one, or nil for number 1.
-  public let previous: ControlID?
-  public let act: ControlAct
-  public let signature: [UInt8]
-  public let id: ControlID
+  package let previous: ControlID?
+  package let act: ControlAct
+  package let signature: [UInt8]
+  package let id: ControlID
 
   /// Makes and signs a record. Throws if the act is too long for a record.
   ///
   /// If there are more than `Limits.controlHeads` parents, only the first ones are named. The others stay tips, for the
   /// next record to name. `ZoneState.heads` lists tips in the order of their importance.
-  public init(
+  package init(
     zone: ZoneID, parents: [ControlID], number: UInt64, previous: ControlID?, act: ControlAct,
     secrets: any DeviceSecrets, _ cryptography: any Cryptography
   ) throws(DecodingError) {
@@ -54,21 +54,21 @@ public struct ControlRecord: Hashable, Sendable {
   }
 
   /// The records that this one names: its parents and its predecessor.
-  public var leading: [ControlID] { previous.map { parents + [$0] } ?? parents }
+  package var leading: [ControlID] { previous.map { parents + [$0] } ?? parents }
 
   /// The length of the encoding in bytes.
-  public let size: Int
+  package let size: Int
 
-  public var encoded: [UInt8] { Self.unsigned(zone, parents, author, number, previous, act) + signature }
+  package var encoded: [UInt8] { Self.unsigned(zone, parents, author, number, previous, act) + signature }
 
-  public func isSigned(_ cryptography: any Cryptography) -> Bool {
+  package func isSigned(_ cryptography: any Cryptography) -> Bool {
     cryptography.verify(
       signature, of: signedBytes(.control, Self.unsigned(zone, parents, author, number, previous, act)),
       by: author.bytes)
   }
 
   /// Parses a record without checking its signature.
-  public init(_ bytes: [UInt8], _ cryptography: any Cryptography) throws(DecodingError) {
+  package init(_ bytes: [UInt8], _ cryptography: any Cryptography) throws(DecodingError) {
     guard bytes.count <= Limits.controlRecord else { throw .limit("control record") }
     var reader = ByteReader(bytes)
     guard try reader.byte() == Self.version else { throw .unknown("control record version") }

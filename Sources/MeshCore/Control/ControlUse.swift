@@ -1,16 +1,16 @@
 /// The number and the size of somebody's control records in a zone.
-public struct ControlUse: Sendable, Equatable {
-  public private(set) var records = 0
-  public private(set) var bytes = 0
+package struct ControlUse: Sendable, Equatable {
+  package private(set) var records = 0
+  package private(set) var bytes = 0
 
-  public init() {}
+  package init() {}
 
-  public mutating func add(_ record: ControlRecord) {
+  package mutating func add(_ record: ControlRecord) {
     records += 1
     bytes += record.size
   }
 
-  public mutating func add(_ other: ControlUse) {
+  package mutating func add(_ other: ControlUse) {
     records += other.records
     bytes += other.bytes
   }
@@ -20,7 +20,7 @@ extension ZoneLog {
   /// Returns the use of all devices of an account together.
   ///
   /// - Parameter account: The account, or nil for the devices that nobody certified.
-  public func use(of account: AccountID?, _ accounts: Accounts) -> ControlUse {
+  package func use(of account: AccountID?, _ accounts: Accounts) -> ControlUse {
     let certified = account.map { accounts[$0]?.certificates.keys ?? [:].keys }
     let devices =
       if let certified, certified.count < uses.count { certified.filter { uses[$0] != nil } } else { Array(uses.keys) }

@@ -1,12 +1,12 @@
 /// First change sets of authors of one account. Enough of them prove that a device or its account writes as more
 /// authors than the protocol allows. Each change set is signed by its own device, so it doesn't matter who brings them.
-public struct Excess: Hashable, Sendable {
+package struct Excess: Hashable, Sendable {
   /// The change sets with number 1 of each author, ascending by author, all from one zone.
-  public let beginnings: [SignedHeader]
+  package let beginnings: [SignedHeader]
 
   /// Creates a proof. Returns nil if there are no headers, too many for one record, headers of several zones, or a
   /// header that is not the first of its author.
-  public init?(_ headers: some Sequence<SignedHeader>) {
+  package init?(_ headers: some Sequence<SignedHeader>) {
     let sorted = headers.sorted { $0.header.author < $1.header.author }
     guard let zone = sorted.first?.header.zone, sorted.count <= Limits.beginnings,
       sorted.allSatisfy({ $0.header.zone == zone && $0.header.number == 1 }),
@@ -15,10 +15,10 @@ public struct Excess: Hashable, Sendable {
     beginnings = sorted
   }
 
-  public var zone: ZoneID? { beginnings.first?.header.zone }
-  public var authors: [Author] { beginnings.map(\.header.author) }
+  package var zone: ZoneID? { beginnings.first?.header.zone }
+  package var authors: [Author] { beginnings.map(\.header.author) }
 
-  public func isSigned(_ cryptography: any Cryptography) -> Bool {
+  package func isSigned(_ cryptography: any Cryptography) -> Bool {
     beginnings.allSatisfy { $0.isSigned(cryptography) }
   }
 

@@ -1,28 +1,28 @@
 /// Two change sets of one author that both follow the same one. A writer that still has its own log never makes both.
 /// The writer was copied, was restored from a backup, or lies.
-public struct ForkProof: Hashable, Sendable {
+package struct ForkProof: Hashable, Sendable {
   /// The change set with the lower id.
-  public let first: SignedHeader
-  public let second: SignedHeader
+  package let first: SignedHeader
+  package let second: SignedHeader
 
   /// Creates a proof. Returns nil if the two are not the beginnings of two branches.
-  public init?(_ one: SignedHeader, _ other: SignedHeader) {
+  package init?(_ one: SignedHeader, _ other: SignedHeader) {
     guard one.header.zone == other.header.zone, one.header.author == other.header.author,
       one.header.number == other.header.number, one.header.previous == other.header.previous, one.id != other.id
     else { return nil }
     (first, second) = one.id < other.id ? (one, other) : (other, one)
   }
 
-  public var zone: ZoneID { first.header.zone }
-  public var author: Author { first.header.author }
+  package var zone: ZoneID { first.header.zone }
+  package var author: Author { first.header.author }
 
   /// The author's cutoff: the last number at the end of a unit that both branches share.
-  public var limit: UInt64 {
+  package var limit: UInt64 {
     let shared = first.header.number - 1
     return shared - min(shared, max(first.header.part.index, second.header.part.index))
   }
 
-  public func isSigned(_ cryptography: any Cryptography) -> Bool {
+  package func isSigned(_ cryptography: any Cryptography) -> Bool {
     first.isSigned(cryptography) && second.isSigned(cryptography)
   }
 

@@ -1,16 +1,16 @@
 /// The permission that an invite to a share grants, and who may claim it.
-public struct InviteTerms: Hashable, Sendable {
+package struct InviteTerms: Hashable, Sendable {
   /// An Ed25519 public key. A device that has the secret half can claim the invite.
-  public let publicHalf: [UInt8]
-  public let permission: Permission
+  package let publicHalf: [UInt8]
+  package let permission: Permission
   /// When the invite expires, in milliseconds since 1970, by the clock of the device that lets the account in. 0 means
   /// that the invite never expires.
-  public let expires: Int64
-  public let use: Use
+  package let expires: Int64
+  package let use: Use
   /// The only account that may use the invite, by its displayed id. Nil means any account.
-  public let account: DisplayedID<AccountKind>?
+  package let account: DisplayedID<AccountKind>?
 
-  public enum Use: Hashable, Sendable {
+  package enum Use: Hashable, Sendable {
     /// Any number of accounts. Any member may let them in.
     case open
     /// This number of accounts, at least one. One of the owner's devices lets them in, because a single device can rule
@@ -18,7 +18,7 @@ public struct InviteTerms: Hashable, Sendable {
     case limited(UInt64, by: DeviceID)
   }
 
-  public init(
+  package init(
     publicHalf: [UInt8], permission: Permission, expires: Int64, use: Use, account: DisplayedID<AccountKind>?
   ) {
     self.publicHalf = publicHalf
@@ -29,9 +29,9 @@ public struct InviteTerms: Hashable, Sendable {
   }
 
   /// Returns whether this account may use the invite.
-  public func isFor(_ id: AccountID) -> Bool { account?.names(id) ?? true }
+  package func isFor(_ id: AccountID) -> Bool { account?.names(id) ?? true }
 
-  public func isOver(at now: Int64) -> Bool { expires > 0 && expires <= now }
+  package func isOver(at now: Int64) -> Bool { expires > 0 && expires <= now }
 
   func write(to writer: inout ByteWriter) {
     writer.raw(publicHalf)

@@ -1,22 +1,22 @@
 /// The status of an account in a zone that it doesn't own.
-public struct Participant: Sendable, Equatable {
-  public enum Status: Sendable, Hashable {
+package struct Participant: Sendable, Equatable {
+  package enum Status: Sendable, Hashable {
     case member(Permission)
     case removed
     case left
   }
 
-  public let status: Status
+  package let status: Status
   /// The record that sets the status. For a member with permission to write, its authors cite this record from now on.
-  public let grant: ControlID
+  package let grant: ControlID
   /// The invite by which the account came.
-  public let invite: ControlID?
+  package let invite: ControlID?
   /// The account of the member that admitted it by an open invite, or nil if the owner let it in.
-  public let admittedBy: AccountID?
+  package let admittedBy: AccountID?
   /// The account's permission now or before it left. Nil if the account was removed.
-  public let granted: Permission?
+  package let granted: Permission?
 
-  public var permission: Permission? {
+  package var permission: Permission? {
     if case .member(let permission) = status { permission } else { nil }
   }
 }
@@ -30,13 +30,13 @@ struct WriteGrant: Sendable, Equatable {
 }
 
 /// An invite, as the log describes it.
-public struct Invite: Sendable, Equatable {
-  public let id: ControlID
-  public let terms: InviteTerms
+package struct Invite: Sendable, Equatable {
+  package let id: ControlID
+  package let terms: InviteTerms
   /// The records that revoke it.
   private(set) var revocations: Set<ControlID> = []
   /// The accounts that it let in.
-  public internal(set) var accounts: Set<AccountID> = []
+  package internal(set) var accounts: Set<AccountID> = []
   /// The accounts whose admissions stand after the invite was revoked.
   private var standing: Set<AccountID> = []
 
@@ -45,7 +45,7 @@ public struct Invite: Sendable, Equatable {
     self.terms = terms
   }
 
-  public var isRevoked: Bool { !revocations.isEmpty }
+  package var isRevoked: Bool { !revocations.isEmpty }
 
   mutating func revoke(by record: ControlID, leaving accounts: [AccountID]) {
     standing = isRevoked ? standing.intersection(accounts) : Set(accounts)
@@ -59,7 +59,7 @@ public struct Invite: Sendable, Equatable {
   }
 
   /// The number of accounts that it can still let in, or nil if the number is unlimited.
-  public var usesLeft: UInt64? {
+  package var usesLeft: UInt64? {
     guard case .limited(let uses, _) = terms.use else { return nil }
     return uses - min(uses, UInt64(accounts.count))
   }

@@ -1,15 +1,15 @@
 /// A member's permission in a zone. The owner may do everything.
-public enum Permission: UInt8, Sendable, CaseIterable, Comparable {
+package enum Permission: UInt8, Sendable, CaseIterable, Comparable {
   case readOnly = 1
   case readWrite = 2
 
   /// The name that messages show.
-  public var name: String {
+  package var name: String {
     switch self {
     case .readOnly: "read-only"
     case .readWrite: "read-write"
     }
   }
 
-  public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+  package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }

@@ -2,18 +2,18 @@
 ///
 /// The invite's secret and the device both sign it, and it contains all data needed to verify it. Therefore nobody is
 /// let in without asking, and nobody can let others in without the secret.
-public struct ShareClaim: Hashable, Sendable {
-  public let invite: ControlID
+package struct ShareClaim: Hashable, Sendable {
+  package let invite: ControlID
   /// The public half of the invite's key.
-  public let publicHalf: [UInt8]
-  public let genesis: AccountGenesis
-  public let certificate: Certificate
-  public let byInvite: [UInt8]
-  public let byDevice: [UInt8]
+  package let publicHalf: [UInt8]
+  package let genesis: AccountGenesis
+  package let certificate: Certificate
+  package let byInvite: [UInt8]
+  package let byDevice: [UInt8]
 
-  public var account: AccountID { certificate.account }
+  package var account: AccountID { certificate.account }
 
-  public init(
+  package init(
     _ invite: ControlID, zone: ZoneID, genesis: AccountGenesis, certificate: Certificate, seed: [UInt8],
     secrets: any DeviceSecrets, _ cryptography: any Cryptography
   ) {
@@ -36,14 +36,14 @@ public struct ShareClaim: Hashable, Sendable {
 
   /// Returns whether the account certified the device, and the device and the invite's secret signed the claim for the
   /// zone.
-  public func isSound(zone: ZoneID, _ cryptography: any Cryptography) -> Bool {
+  package func isSound(zone: ZoneID, _ cryptography: any Cryptography) -> Bool {
     let claimed = Self.claimed(invite, zone, certificate, cryptography)
     return state(cryptography) != nil && cryptography.verify(byInvite, of: claimed, by: publicHalf)
       && cryptography.verify(byDevice, of: claimed, by: certificate.device.bytes)
   }
 
   /// Returns the account's state as far as the claim shows it, or nil if the account did not certify the device.
-  public func state(_ cryptography: any Cryptography) -> AccountState? {
+  package func state(_ cryptography: any Cryptography) -> AccountState? {
     guard var state = AccountState(genesis, cryptography), state.insert(certificate, cryptography) else { return nil }
     return state
   }

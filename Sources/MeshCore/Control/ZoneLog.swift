@@ -1,16 +1,16 @@
 /// A zone's control log as it grows. A record takes its own bytes, plus one bit for each marked record before it. The
 /// cost doesn't depend on the length of the log otherwise, because a hostile participant may fill it.
-public struct ZoneLog: Sendable {
-  public let zone: ZoneID
+package struct ZoneLog: Sendable {
+  package let zone: ZoneID
   /// The accounts that the records name.
-  public private(set) var people: ZonePeople
+  package private(set) var people: ZonePeople
   /// The tips: the records that no other record names.
   private(set) var heads: Set<ControlID> = []
-  public private(set) var bytes = 0
+  package private(set) var bytes = 0
   /// The number of records whose effect may depend on other records: all but epochs and unknown acts.
   private(set) var weighed = 0
   /// The state as of the last reading.
-  public private(set) var state: ZoneState
+  package private(set) var state: ZoneState
 
   /// The records in an order in which each one comes after the records in its past.
   private var entries: [Entry] = []
@@ -18,7 +18,7 @@ public struct ZoneLog: Sendable {
   private var byKind: [ControlAct.Kind: [Int]] = [:]
   private var byDevice: [DeviceID: [Int]] = [:]
   /// The number and size of each device's records.
-  public private(set) var uses: [DeviceID: ControlUse] = [:]
+  package private(set) var uses: [DeviceID: ControlUse] = [:]
   /// The number of records that have a mark.
   private var marked = 0
   private var reading = Reading()
@@ -33,14 +33,14 @@ public struct ZoneLog: Sendable {
     let mark: Int?
   }
 
-  public init(_ zone: ZoneID) {
+  package init(_ zone: ZoneID) {
     self.zone = zone
     people = ZonePeople(zone)
     state = ZoneState(zone)
   }
 
   /// - Parameter records: Sound records in any order. Records that they name may be missing.
-  public init(_ zone: ZoneID, _ records: some Sequence<ControlRecord>, _ cryptography: any Cryptography) {
+  package init(_ zone: ZoneID, _ records: some Sequence<ControlRecord>, _ cryptography: any Cryptography) {
     self.init(zone)
     let known = Dictionary(
       records.filter { $0.zone == zone }.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
@@ -64,7 +64,7 @@ public struct ZoneLog: Sendable {
   // MARK: Growing
 
   /// Adds a sound record. Add the records that it names first.
-  public mutating func insert(_ record: ControlRecord, _ cryptography: any Cryptography) {
+  package mutating func insert(_ record: ControlRecord, _ cryptography: any Cryptography) {
     guard places[record.id] == nil else { return }
     let parents = Set(record.leading.compactMap { places[$0] })
     var seen = MarkSet()
@@ -90,7 +90,7 @@ public struct ZoneLog: Sendable {
   }
 
   /// Removes the last records, which have not been read, as if they had never arrived.
-  public mutating func removeLast(_ count: Int, _ cryptography: any Cryptography) {
+  package mutating func removeLast(_ count: Int, _ cryptography: any Cryptography) {
     let (left, state, reading) = (entries.dropLast(count).map(\.record), state, reading)
     self = ZoneLog(zone)
     for record in left { insert(record, cryptography) }
@@ -99,28 +99,28 @@ public struct ZoneLog: Sendable {
 
   // MARK: Records
 
-  public var count: Int { entries.count }
-  public subscript(_ id: ControlID) -> ControlRecord? { places[id].map { entries[$0].record } }
-  public func contains(_ id: ControlID) -> Bool { places[id] != nil }
+  package var count: Int { entries.count }
+  package subscript(_ id: ControlID) -> ControlRecord? { places[id].map { entries[$0].record } }
+  package func contains(_ id: ControlID) -> Bool { places[id] != nil }
   /// The records in an order in which each one comes after the records in its past.
-  public var records: some Sequence<ControlRecord> { entries.lazy.map(\.record) }
+  package var records: some Sequence<ControlRecord> { entries.lazy.map(\.record) }
 
-  public func records(of kind: ControlAct.Kind) -> some Sequence<ControlRecord> {
+  package func records(of kind: ControlAct.Kind) -> some Sequence<ControlRecord> {
     (byKind[kind] ?? []).lazy.map { entries[$0].record }
   }
 
-  public func records(of device: DeviceID) -> some Sequence<ControlRecord> {
+  package func records(of device: DeviceID) -> some Sequence<ControlRecord> {
     (byDevice[device] ?? []).lazy.map { entries[$0].record }
   }
 
   /// Returns the last record of a device. If several records have its number, returns the one with the lowest id.
-  public func last(of device: DeviceID) -> ControlRecord? {
+  package func last(of device: DeviceID) -> ControlRecord? {
     records(of: device).max { ($0.number, $1.id) < ($1.number, $0.id) }
   }
 
   /// Returns the records that are not in the past of some tips, each after the records in its own past. It visits only
   /// these records, and the records beside them that are in that past.
-  public func records(beyond heads: [ControlID]) -> [ControlRecord] {
+  package func records(beyond heads: [ControlID]) -> [ControlRecord] {
     var isKnown = [Bool](repeating: false, count: entries.count)
     for place in heads.compactMap({ places[$0] }) { isKnown[place] = true }
     var beyond: [Int] = []
@@ -135,7 +135,7 @@ public struct ZoneLog: Sendable {
   }
 
   /// Returns these records and all records in their past.
-  public func past(of ids: [ControlID]) -> Set<ControlID> {
+  package func past(of ids: [ControlID]) -> Set<ControlID> {
     var past: Set<ControlID> = []
     var stack = ids.compactMap { places[$0] }
     while let place = stack.popLast() {
@@ -177,12 +177,12 @@ public struct ZoneLog: Sendable {
   /// Returns whether only epochs and unknown acts arrived since the last reading. Then only these are read.
   ///
   /// - Parameter revision: The revision of the states of the accounts.
-  public func isSettled(_ revision: Int) -> Bool {
+  package func isSettled(_ revision: Int) -> Bool {
     reading.revision == revision && reading.weighed == weighed && !reading.hasCutRecords
   }
 
   /// The number of records that arrived since the last reading.
-  public var unread: Int { count - reading.entries }
+  package var unread: Int { count - reading.entries }
 
   /// Reads the state. If only epochs arrived, they are judged by the rule of the last reading.
   ///
@@ -191,7 +191,7 @@ public struct ZoneLog: Sendable {
   ///   - revision: A number that distinguishes these states from those of other readings.
   /// - Returns: The epochs that were judged: the new ones, or all of them.
   @discardableResult
-  public mutating func read(_ accounts: Accounts, revision: Int, _ cryptography: any Cryptography) -> [EpochID] {
+  package mutating func read(_ accounts: Accounts, revision: Int, _ cryptography: any Cryptography) -> [EpochID] {
     let isSettled = isSettled(revision)
     guard !isSettled || reading.entries != count else { return [] }
     if !isSettled {

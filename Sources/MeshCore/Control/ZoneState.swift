@@ -1,34 +1,34 @@
 /// The state that a zone's control log describes. It is a pure function of the set of its records and of the states of
 /// the accounts that they name. The order in which the records arrived doesn't matter.
-public struct ZoneState: Sendable, Equatable {
-  public let zone: ZoneID
+package struct ZoneState: Sendable, Equatable {
+  package let zone: ZoneID
   /// The owner, or nil until the record that opens the zone is here.
-  public private(set) var owner: AccountID?
+  package private(set) var owner: AccountID?
   /// The root record of a share, or nil for an account's private zone.
-  public private(set) var root: RecordName?
-  public private(set) var isStopped = false
+  package private(set) var root: RecordName?
+  package private(set) var isStopped = false
   /// All accounts that were ever let in, except the owner.
-  public private(set) var participants: [AccountID: Participant] = [:]
-  public private(set) var invites: [ControlID: Invite] = [:]
+  package private(set) var participants: [AccountID: Participant] = [:]
+  package private(set) var invites: [ControlID: Invite] = [:]
   /// The devices that have cutoffs. Instances that are not listed are cut at zero.
-  public private(set) var cuts: [DeviceID: [InstanceID: ControlAct.CutPoint]] = [:]
+  package private(set) var cuts: [DeviceID: [InstanceID: ControlAct.CutPoint]] = [:]
   /// The cuts that count. `cuts` is their combination.
-  public private(set) var countingCuts: [DeviceID: Set<DeviceCut>] = [:]
+  package private(set) var countingCuts: [DeviceID: Set<DeviceCut>] = [:]
   /// The last number of each instance that forked or was given up.
-  public private(set) var ends: [Author: UInt64] = [:]
-  public private(set) var epochs: [EpochID: Epoch] = [:]
+  package private(set) var ends: [Author: UInt64] = [:]
+  package private(set) var epochs: [EpochID: Epoch] = [:]
   /// The epoch that writers use: the current one with the lowest id.
-  public private(set) var currentEpoch: Epoch?
+  package private(set) var currentEpoch: Epoch?
   /// The epochs that are current.
-  public private(set) var currentEpochs: Set<EpochID> = []
+  package private(set) var currentEpochs: Set<EpochID> = []
   /// The title that the owner's devices gave. Without one, a share is called by the table of its root record, and a
   /// private zone has no name.
-  public private(set) var title = ""
+  package private(set) var title = ""
   /// The time at which the title was given.
-  public private(set) var titled = HybridTime.zero
+  package private(set) var titled = HybridTime.zero
   /// The tips: the records that no other record names. The owner's come first, then the accounts take turns. Therefore
   /// an account that forks the log on purpose can't fill the first places.
-  public private(set) var heads: [ControlID] = []
+  package private(set) var heads: [ControlID] = []
   private var overfull = Overfull()
   private var grants: [ControlID: WriteGrant] = [:]
   /// The records that let an account in, or would if they stood. The key is the first half of the instances that write
@@ -38,18 +38,18 @@ public struct ZoneState: Sendable, Equatable {
   private var devices: [DeviceID: AccountID] = [:]
   /// Whether devices that nobody certified here may be devices of the zone's accounts whose certificates were dropped.
   /// Then their authors are cut at zero on every node.
-  public private(set) var mayLackDevices = false
+  package private(set) var mayLackDevices = false
 
-  public struct Epoch: Sendable, Equatable {
-    public let id: EpochID
-    public let minter: DeviceID
-    public let commitment: [UInt8]
+  package struct Epoch: Sendable, Equatable {
+    package let id: EpochID
+    package let minter: DeviceID
+    package let commitment: [UInt8]
     /// True if the epoch covers every known cut and departure, and its minter may write. Only such a key encrypts.
-    public let isCurrent: Bool
+    package let isCurrent: Bool
   }
 
   /// - Parameter records: Sound records (see `ControlRecord.isSound`).
-  public init(
+  package init(
     _ zone: ZoneID, records: some Sequence<ControlRecord>, accounts: Accounts, _ cryptography: any Cryptography
   ) {
     var log = ZoneLog(zone, records, cryptography)
@@ -121,25 +121,25 @@ public struct ZoneState: Sendable, Equatable {
   // MARK: Questions
 
   /// Returns an account's permission, or nil if it is not a member.
-  public func permission(_ account: AccountID) -> Permission? {
+  package func permission(_ account: AccountID) -> Permission? {
     if account == owner { return .readWrite }
     return isStopped ? nil : participants[account]?.permission
   }
 
   /// All accounts that the zone lists, whether or not they are still members. They may have its log.
-  public var accounts: Set<AccountID> { Set(participants.keys).union(owner.map { [$0] } ?? []) }
+  package var accounts: Set<AccountID> { Set(participants.keys).union(owner.map { [$0] } ?? []) }
 
   /// Returns the zone's account that a device belongs to.
-  public func account(of device: DeviceID) -> AccountID? { devices[device] }
+  package func account(of device: DeviceID) -> AccountID? { devices[device] }
 
   /// Returns the record that lets an account write, which its authors cite. Returns nil for the owner, who needs none.
-  public func citation(_ account: AccountID) -> ControlID? {
+  package func citation(_ account: AccountID) -> ControlID? {
     permission(account) == .readWrite ? participants[account]?.grant : nil
   }
 
   /// Returns the cutoff of an author, or nil if it has none. An author of a participant writes under the grant that its
   /// first change set cites. Without a valid grant, it is cut at zero.
-  public func limit(_ author: Author, citing citation: ControlID?) -> UInt64? {
+  package func limit(_ author: Author, citing citation: ControlID?) -> UInt64? {
     if isOverfull(author.device) { return 0 }
     let cut = cuts[author.device].map { $0[author.instance]?.number ?? 0 }
     return [cut, ends[author], lostPermission(author, citation)].compactMap { $0 }.min()
@@ -147,18 +147,18 @@ public struct ZoneState: Sendable, Equatable {
 
   /// Returns whether all change sets of a device are refused, because the device or its account is proven to write as
   /// more authors, or to fork at more points, than it may.
-  public func isOverfull(_ device: DeviceID) -> Bool {
+  package func isOverfull(_ device: DeviceID) -> Bool {
     overfull.devices.contains(device) || devices[device].map(overfull.accounts.contains) ?? false
   }
 
   /// The accounts that are proven to write as too many authors, or that have such a device.
-  public var overfullAccounts: Set<AccountID> {
+  package var overfullAccounts: Set<AccountID> {
     overfull.accounts.union(overfull.devices.compactMap { devices[$0] })
   }
 
   /// Returns the cutoff that follows from a missing or lost permission of the author's account, or nil if there is
   /// none.
-  public func lostPermission(_ author: Author, _ citation: ControlID?) -> UInt64? {
+  package func lostPermission(_ author: Author, _ citation: ControlID?) -> UInt64? {
     guard let account = devices[author.device] else { return 0 }
     guard account != owner else { return nil }
     guard let grant = citation.flatMap({ grants[$0] }), grant.account == account else { return 0 }
@@ -169,7 +169,7 @@ public struct ZoneState: Sendable, Equatable {
   ///
   /// The devices that had merged its change sets may have reverted them, and then no device can show the record that
   /// the author cites. The author's instance tells it instead.
-  public func limit(ofUnknown author: Author) -> UInt64? {
+  package func limit(ofUnknown author: Author) -> UInt64? {
     guard let account = devices[author.device] else { return mayLackDevices ? 0 : nil }
     guard account != owner, !isOverfull(author.device) else { return limit(author, citing: nil) }
     let cited = words[author.instance.half] ?? []

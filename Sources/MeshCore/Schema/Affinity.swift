@@ -1,5 +1,5 @@
 /// SQLite's conversion of a value that is stored in a column or cast. The numbers are those on the wire.
-public enum Affinity: UInt8, Hashable, Sendable {
+package enum Affinity: UInt8, Hashable, Sendable {
   case integer = 0
   case text, blob, real, numeric
 

@@ -1,30 +1,30 @@
 /// The policy of a column, and the time at which a person set it. Of two settings, the later one wins.
-public struct ColumnPolicySetting: Hashable, Sendable {
-  public var column: String
-  public var policy: ColumnPolicy
+package struct ColumnPolicySetting: Hashable, Sendable {
+  package var column: String
+  package var policy: ColumnPolicy
   /// In milliseconds since 1970, from 0 to `latest`.
-  public var time: Int64
+  package var time: Int64
 
-  public init(column: String, policy: ColumnPolicy, time: Int64) {
+  package init(column: String, policy: ColumnPolicy, time: Int64) {
     (self.column, self.policy, self.time) = (column, policy, min(max(time, 0), Self.latest))
   }
 
   /// The latest time that a setting has.
-  public static let latest: Int64 = (1 << 48) - 1
+  package static let latest: Int64 = (1 << 48) - 1
   /// The greatest number of settings of one table that are sent.
-  public static let limit = 256
+  package static let limit = 256
 }
 
 /// The policies of the table with that name.
-public struct NamedPolicies: Hashable, Sendable {
-  public var table: String
-  public var policies: [ColumnPolicySetting]
+package struct NamedPolicies: Hashable, Sendable {
+  package var table: String
+  package var policies: [ColumnPolicySetting]
 
-  public init(table: String, policies: [ColumnPolicySetting]) {
+  package init(table: String, policies: [ColumnPolicySetting]) {
     (self.table, self.policies) = (table, policies)
   }
 
-  public func write(to writer: inout ByteWriter) {
+  package func write(to writer: inout ByteWriter) {
     writer.text(table)
     writer.list(policies) {
       $0.text($1.column)
@@ -33,7 +33,7 @@ public struct NamedPolicies: Hashable, Sendable {
     }
   }
 
-  public init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(DecodingError) {
     table = try reader.text(Limits.name, "table name")
     policies = try reader.list(ColumnPolicySetting.limit, "policies") { reader throws(DecodingError) in
       let column = try reader.text(Limits.name, "column name")

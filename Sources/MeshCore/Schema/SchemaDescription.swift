@@ -2,25 +2,25 @@
 ///
 /// It is part of a message of the session. The receiver builds SQL from it and quotes the names itself. It never
 /// executes received text. Expressions of the table are in `rules`, which travel in a message of their own.
-public struct SchemaDescription: Hashable, Sendable {
-  public var name: String
+package struct SchemaDescription: Hashable, Sendable {
+  package var name: String
   /// The columns in the table's order.
-  public var columns: [Column]
+  package var columns: [Column]
   /// The index in `columns` of the primary key, which is `NOT NULL`.
-  public var key: Int
-  public var foreignKeys: [ForeignKey]
-  public var isStrict: Bool
-  public var isWithoutRowid: Bool
+  package var key: Int
+  package var foreignKeys: [ForeignKey]
+  package var isStrict: Bool
+  package var isWithoutRowid: Bool
   /// True for `INTEGER PRIMARY KEY AUTOINCREMENT`.
-  public var isAutoincrement: Bool
+  package var isAutoincrement: Bool
   /// True if the table's records are never part of a share. Such a table is sent only to the account's own devices.
-  public var isPrivate: Bool
+  package var isPrivate: Bool
   /// The table's rules, or nil if none were sent or the sender isn't entitled to set them.
-  public var rules: SchemaRules?
+  package var rules: SchemaRules?
   /// The policies of columns that the sender is entitled to set.
-  public var policies: [ColumnPolicySetting] = []
+  package var policies: [ColumnPolicySetting] = []
 
-  public init(
+  package init(
     name: String, columns: [Column], key: Int, foreignKeys: [ForeignKey] = [], isStrict: Bool = false,
     isWithoutRowid: Bool = false, isAutoincrement: Bool = false, isPrivate: Bool = false, rules: SchemaRules? = nil
   ) {
@@ -35,16 +35,16 @@ public struct SchemaDescription: Hashable, Sendable {
     self.rules = rules
   }
 
-  public struct Column: Hashable, Sendable {
-    public var name: String
+  package struct Column: Hashable, Sendable {
+    package var name: String
     /// A type that `isDeclaredType` allows. It may be empty.
-    public var declaredType: String
-    public var notNull: Bool
-    public var collation: Collation
+    package var declaredType: String
+    package var notNull: Bool
+    package var collation: Collation
     /// The literal after `DEFAULT`, or nil if there is none.
-    public var defaultValue: Value?
+    package var defaultValue: Value?
 
-    public init(
+    package init(
       name: String, declaredType: String = "", notNull: Bool = false, collation: Collation = .binary,
       defaultValue: Value? = nil
     ) {
@@ -57,14 +57,14 @@ public struct SchemaDescription: Hashable, Sendable {
   }
 
   /// A reference to the primary key of `parent`.
-  public struct ForeignKey: Hashable, Sendable {
+  package struct ForeignKey: Hashable, Sendable {
     /// The index in `columns`.
-    public var column: Int
-    public var parent: String
-    public var onDelete: ForeignKeyAction
-    public var onUpdate: ForeignKeyAction
+    package var column: Int
+    package var parent: String
+    package var onDelete: ForeignKeyAction
+    package var onUpdate: ForeignKeyAction
 
-    public init(column: Int, parent: String, onDelete: ForeignKeyAction, onUpdate: ForeignKeyAction = .noAction) {
+    package init(column: Int, parent: String, onDelete: ForeignKeyAction, onUpdate: ForeignKeyAction = .noAction) {
       self.column = column
       self.parent = parent
       self.onDelete = onDelete
@@ -73,22 +73,22 @@ public struct SchemaDescription: Hashable, Sendable {
   }
 
   /// Bytes of a declared type. It is longer than any in use (`DECIMAL(10,5)`, `UNSIGNED BIG INT`).
-  public static let declaredTypeLimit = 64
+  package static let declaredTypeLimit = 64
   /// Bytes of a literal default. A default is a small constant, and every row of an added column may carry it.
-  public static let defaultLimit = 4 << 10
+  package static let defaultLimit = 4 << 10
   /// Foreign keys of one table. SQLite has no limit, but a sensible table has at most one for each column.
-  public static let foreignKeyLimit = 256
+  package static let foreignKeyLimit = 256
 }
 
 /// SQLite's built-in collations. The numbers are those on the wire.
-public enum Collation: UInt8, Hashable, Sendable, CaseIterable {
+package enum Collation: UInt8, Hashable, Sendable, CaseIterable {
   case binary = 0
   case nocase = 1
   case rtrim = 2
 }
 
 /// The action of a foreign key when its parent is deleted or its key changes. The numbers are those on the wire.
-public enum ForeignKeyAction: UInt8, Hashable, Sendable, CaseIterable {
+package enum ForeignKeyAction: UInt8, Hashable, Sendable, CaseIterable {
   case noAction = 0
   case restrict = 1
   case setNull = 2
@@ -115,7 +115,7 @@ extension SchemaDescription {
 
   /// Writes name · flags · columns (name, declared type, flags, collation, default if flagged) · key · foreign keys
   /// (column, parent, on delete, on update). The rules and the policies are written separately.
-  public func write(to writer: inout ByteWriter) {
+  package func write(to writer: inout ByteWriter) {
     writer.text(name)
     writer.byte(
       (isStrict ? TableFlag.strict : 0) | (isWithoutRowid ? TableFlag.withoutRowid : 0)
@@ -137,7 +137,7 @@ extension SchemaDescription {
   }
 
   /// Reads and checks a description. The result satisfies `check()`.
-  public init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(DecodingError) {
     name = try reader.text(Limits.name, "table name")
     let flags = try reader.byte()
     guard flags & ~TableFlag.all == 0 else { throw .unknown("table flags") }
@@ -188,7 +188,7 @@ extension SchemaDescription.ForeignKey {
 extension [SchemaDescription] {
   /// Returns the tables whose records can be in shares made of records of these tables: the tables that reference one
   /// of them and nothing else, and so on. Other accounts need no other tables.
-  public func shared(from roots: some Sequence<String>) -> [SchemaDescription] {
+  package func shared(from roots: some Sequence<String>) -> [SchemaDescription] {
     let open = filter { !$0.isPrivate }
     let children = Dictionary(
       grouping: open.filter { $0.foreignKeys.count == 1 }, by: { $0.foreignKeys[0].parent.folded })
@@ -207,7 +207,7 @@ extension [SchemaDescription] {
 
 extension SchemaDescription {
   /// Throws if a rule does not hold. A description that passes becomes one `CREATE TABLE` statement and nothing else.
-  public func check() throws(DecodingError) {
+  package func check() throws(DecodingError) {
     try Self.check(name: name, "table name")
     guard columns.indices.contains(key) else { throw .invalid("the key is a column") }
     guard columns.count <= Limits.columns else { throw .limit("columns") }
@@ -265,7 +265,7 @@ extension SchemaDescription {
   }
 
   /// Returns whether a name belongs to SQLite or to mesh, in upper or lower case.
-  public static func isReserved(_ name: String) -> Bool {
+  package static func isReserved(_ name: String) -> Bool {
     let folded = name.folded
     return folded.begins(with: "sqlite_") || folded.begins(with: "mesh_")
   }
@@ -273,7 +273,7 @@ extension SchemaDescription {
   /// Returns whether a text is an acceptable declared type. It may be empty. Otherwise it consists of words (letters,
   /// digits, `_`) separated by one space, followed by at most one `(n)` or `(n,m)` of digits. None of the words may
   /// begin a column's constraint.
-  public static func isDeclaredType(_ text: String) -> Bool {
+  package static func isDeclaredType(_ text: String) -> Bool {
     guard text.utf8.count <= declaredTypeLimit else { return false }
     if text.isEmpty { return true }
     var words = text[...]

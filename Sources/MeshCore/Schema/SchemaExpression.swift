@@ -4,7 +4,7 @@
 /// It reads one row and nothing else. It has no subqueries and no parameters, and its functions produce no more text
 /// than they read. Received text is never executed. SQLite runs `sql`, which is printed from this form with all names
 /// quoted.
-public indirect enum SchemaExpression: Hashable, Sendable {
+package indirect enum SchemaExpression: Hashable, Sendable {
   case literal(Value)
   case column(String)
   case collate(SchemaExpression, Collation)
@@ -12,23 +12,23 @@ public indirect enum SchemaExpression: Hashable, Sendable {
   case apply(Operation, [SchemaExpression])
 
   /// The greatest depth of nested operands.
-  public static let depthLimit = 32
+  package static let depthLimit = 32
   /// The greatest number of operands in total.
-  public static let nodeLimit = 256
+  package static let nodeLimit = 256
   /// The greatest number of bytes on the wire.
-  public static let byteLimit = 4_096
+  package static let byteLimit = 4_096
   /// Bytes of a pattern, a format, or a text that is searched for. The cost of a search is proportional to their
   /// length.
-  public static let patternLimit = 64
+  package static let patternLimit = 64
   /// The greatest number of `%` and `*` in a pattern.
-  public static let wildcardLimit = 4
+  package static let wildcardLimit = 4
   /// The greatest number of `||` in an expression. Each can add another copy of the longest value of the row.
-  public static let concatenationLimit = 16
+  package static let concatenationLimit = 16
   /// The greatest number of bytes that `randomblob` returns.
-  public static let randomLimit: Int64 = 64
+  package static let randomLimit: Int64 = 64
 
   /// An operation on operands. The numbers are those on the wire.
-  public enum Operation: UInt8, Hashable, Sendable, CaseIterable {
+  package enum Operation: UInt8, Hashable, Sendable, CaseIterable {
     case yes = 0
     case no, currentTime, currentDate, currentTimestamp
     case not = 8
@@ -166,7 +166,7 @@ extension SchemaExpression.Operation {
 
 extension SchemaExpression {
   /// The expression as SQL text that means the same in every context.
-  public var sql: String {
+  package var sql: String {
     switch self {
     case .literal(let value): value.literal
     case .column(let name): name.quotedName
@@ -217,7 +217,7 @@ extension SchemaExpression {
   }
 
   /// Writes the tag, then one of: value · name · collation, operand · type, operand · operation, list of operands.
-  public func write(to writer: inout ByteWriter) {
+  package func write(to writer: inout ByteWriter) {
     switch self {
     case .literal(let value):
       writer.byte(Tag.literal)

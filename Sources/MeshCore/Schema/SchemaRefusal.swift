@@ -1,7 +1,7 @@
 /// The reason why a part of a table isn't sent to other devices, or isn't accepted from them.
-public struct SchemaRefusal: Error, Hashable, Sendable {
+package struct SchemaRefusal: Error, Hashable, Sendable {
   /// A reason. The numbers are those on the wire.
-  public enum Reason: UInt8, Hashable, Sendable, CaseIterable {
+  package enum Reason: UInt8, Hashable, Sendable, CaseIterable {
     /// A form that the grammar doesn't have.
     case syntax = 0
     /// A function that the grammar doesn't have. The detail is its name.
@@ -26,9 +26,9 @@ public struct SchemaRefusal: Error, Hashable, Sendable {
     case rows
   }
 
-  public var reason: Reason
+  package var reason: Reason
   /// A name, or a message of SQLite.
-  public var detail: String
+  package var detail: String
 
   package init(_ reason: Reason, _ detail: String = "") {
     self.reason = reason

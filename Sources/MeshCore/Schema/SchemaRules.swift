@@ -2,13 +2,13 @@
 /// not sent.
 ///
 /// A device accepts rules only from devices of its own account and of a share's owner.
-public struct SchemaRules: Hashable, Sendable {
-  public var defaults: [Default]
-  public var checks: [Check]
-  public var indexes: [Index]
-  public var leftOut: [LeftOut]
+package struct SchemaRules: Hashable, Sendable {
+  package var defaults: [Default]
+  package var checks: [Check]
+  package var indexes: [Index]
+  package var leftOut: [LeftOut]
 
-  public init(
+  package init(
     defaults: [Default] = [], checks: [Check] = [], indexes: [Index] = [], leftOut: [LeftOut] = []
   ) {
     self.defaults = defaults
@@ -17,38 +17,38 @@ public struct SchemaRules: Hashable, Sendable {
     self.leftOut = leftOut
   }
 
-  public struct Default: Hashable, Sendable {
-    public var column: String
-    public var expression: SchemaExpression
+  package struct Default: Hashable, Sendable {
+    package var column: String
+    package var expression: SchemaExpression
 
-    public init(column: String, expression: SchemaExpression) {
+    package init(column: String, expression: SchemaExpression) {
       self.column = column
       self.expression = expression
     }
   }
 
   /// A `CHECK` of a column or of the table. SQLite treats both alike.
-  public struct Check: Hashable, Sendable {
+  package struct Check: Hashable, Sendable {
     /// The name after `CONSTRAINT`, or nil if there is none.
-    public var name: String?
-    public var expression: SchemaExpression
+    package var name: String?
+    package var expression: SchemaExpression
 
-    public init(name: String? = nil, expression: SchemaExpression) {
+    package init(name: String? = nil, expression: SchemaExpression) {
       self.name = name
       self.expression = expression
     }
   }
 
-  public struct Index: Hashable, Sendable {
+  package struct Index: Hashable, Sendable {
     /// The index's name, or nil for a `UNIQUE` constraint inside the table.
-    public var name: String?
+    package var name: String?
     /// True only if the index refuses no rows that the key allows.
-    public var isUnique: Bool
-    public var terms: [Term]
+    package var isUnique: Bool
+    package var terms: [Term]
     /// The expression after `WHERE`.
-    public var condition: SchemaExpression?
+    package var condition: SchemaExpression?
 
-    public init(name: String?, isUnique: Bool = false, terms: [Term], condition: SchemaExpression? = nil) {
+    package init(name: String?, isUnique: Bool = false, terms: [Term], condition: SchemaExpression? = nil) {
       self.name = name
       self.isUnique = isUnique
       self.terms = terms
@@ -56,37 +56,37 @@ public struct SchemaRules: Hashable, Sendable {
     }
   }
 
-  public struct Term: Hashable, Sendable {
-    public var expression: SchemaExpression
-    public var isDescending: Bool
+  package struct Term: Hashable, Sendable {
+    package var expression: SchemaExpression
+    package var isDescending: Bool
 
-    public init(_ expression: SchemaExpression, isDescending: Bool = false) {
+    package init(_ expression: SchemaExpression, isDescending: Bool = false) {
       self.expression = expression
       self.isDescending = isDescending
     }
   }
 
   /// A part of the table that isn't sent.
-  public struct LeftOut: Hashable, Sendable {
+  package struct LeftOut: Hashable, Sendable {
     /// A kind of part. The numbers are those on the wire.
-    public enum Part: UInt8, Hashable, Sendable, CaseIterable {
+    package enum Part: UInt8, Hashable, Sendable, CaseIterable {
       case initial = 0
       case check, index, unique, generated, trigger, collation
     }
 
-    public var part: Part
+    package var part: Part
     /// The name of the column, constraint, index or trigger. It may be empty.
-    public var name: String
-    public var refusal: SchemaRefusal
+    package var name: String
+    package var refusal: SchemaRefusal
 
-    public init(_ part: Part, _ name: String, _ refusal: SchemaRefusal) {
+    package init(_ part: Part, _ name: String, _ refusal: SchemaRefusal) {
       self.part = part
       self.name = name
       self.refusal = refusal
     }
 
     /// Returns one line for a person to read. Names are made safe for a terminal.
-    public func text(table: String) -> String {
+    package func text(table: String) -> String {
       let (own, table) = (printable(name, limit: 80), printable(table, limit: 80))
       let named = own.isEmpty ? "" : " \(own)"
       let what =
@@ -103,20 +103,20 @@ public struct SchemaRules: Hashable, Sendable {
     }
   }
 
-  public static let checkLimit = 256
-  public static let indexLimit = 64
-  public static let termLimit = 64
-  public static let leftOutLimit = 32
+  package static let checkLimit = 256
+  package static let indexLimit = 64
+  package static let termLimit = 64
+  package static let leftOutLimit = 32
   /// The greatest number of bytes that the rules of one table take.
-  public static let byteLimit = 64 << 10
+  package static let byteLimit = 64 << 10
 }
 
 /// The rules of the table with that name.
-public struct NamedRules: Hashable, Sendable {
-  public var table: String
-  public var rules: SchemaRules
+package struct NamedRules: Hashable, Sendable {
+  package var table: String
+  package var rules: SchemaRules
 
-  public init(table: String, rules: SchemaRules) {
+  package init(table: String, rules: SchemaRules) {
     self.table = table
     self.rules = rules
   }
@@ -133,7 +133,7 @@ extension SchemaRules {
 
   /// Writes defaults (column, expression) · checks (name, expression) · indexes (name, flags, terms, condition if
   /// flagged) · left out (part, name, reason, detail).
-  public func write(to writer: inout ByteWriter) {
+  package func write(to writer: inout ByteWriter) {
     writer.list(defaults) {
       $0.text($1.column)
       $1.expression.write(to: &$0)
@@ -160,7 +160,7 @@ extension SchemaRules {
   }
 
   /// Reads the rules, and checks everything that doesn't depend on the table's columns.
-  public init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(DecodingError) {
     let start = reader.consumed
     defaults = try reader.list(Limits.columns, "defaults") { reader throws(DecodingError) in
       Default(

@@ -1,16 +1,16 @@
 /// A device's signed statement that it has durably merged everything up to these tips.
-public struct Acknowledgement: Hashable, Sendable {
-  public let zone: ZoneID
-  public let device: DeviceID
+package struct Acknowledgement: Hashable, Sendable {
+  package let zone: ZoneID
+  package let device: DeviceID
   /// The time of signing, by the device's hybrid clock. A later acknowledgement replaces an earlier one.
-  public let time: HybridTime
-  public let merged: VersionVector
+  package let time: HybridTime
+  package let merged: VersionVector
   /// The tips of the zone's control log as the device knew it, so that stale logs can't hide a removal for long. At
   /// most `Limits.controlHeads`.
-  public let controlHeads: [ControlID]
-  public let signature: [UInt8]
+  package let controlHeads: [ControlID]
+  package let signature: [UInt8]
 
-  public init(
+  package init(
     zone: ZoneID, device: DeviceID, time: HybridTime, merged: VersionVector, controlHeads: [ControlID],
     secrets: any DeviceSecrets
   ) {
@@ -37,17 +37,17 @@ public struct Acknowledgement: Hashable, Sendable {
     return writer.bytes
   }
 
-  public func isSigned(_ cryptography: any Cryptography) -> Bool {
+  package func isSigned(_ cryptography: any Cryptography) -> Bool {
     cryptography.verify(
       signature, of: signedBytes(.acknowledgement, Self.unsigned(zone, device, time, merged, controlHeads)),
       by: device.bytes)
   }
 
-  public var encoded: [UInt8] { Self.unsigned(zone, device, time, merged, controlHeads) + signature }
+  package var encoded: [UInt8] { Self.unsigned(zone, device, time, merged, controlHeads) + signature }
 
-  public func write(to writer: inout ByteWriter) { writer.raw(encoded) }
+  package func write(to writer: inout ByteWriter) { writer.raw(encoded) }
 
-  public init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(DecodingError) {
     zone = try ZoneID(from: &reader)
     device = try DeviceID(from: &reader)
     time = HybridTime(try reader.uint64())

@@ -1,23 +1,23 @@
 /// The content of a device invite, which `mesh device invite` prints: a secret that lets one more device into an
 /// account, and addresses to dial.
-public struct DeviceLink: Hashable, Sendable {
+package struct DeviceLink: Hashable, Sendable {
   /// The seed of the invite's Ed25519 key: 32 bytes.
-  public let seed: [UInt8]
-  public let account: AccountID
+  package let seed: [UInt8]
+  package let account: AccountID
   /// When the invite expires, in milliseconds since 1970.
-  public let expires: Int64
+  package let expires: Int64
   /// Texts of the form `HOST:PORT`. More than `Limits.linkAddresses`, and those longer than `Limits.name` bytes, are
   /// left out.
-  public let addresses: [String]
+  package let addresses: [String]
 
-  public init(seed: [UInt8], account: AccountID, expires: Int64, addresses: [String]) {
+  package init(seed: [UInt8], account: AccountID, expires: Int64, addresses: [String]) {
     self.seed = seed
     self.account = account
     self.expires = expires
     self.addresses = LinkText.bounded(addresses)
   }
 
-  public var text: String {
+  package var text: String {
     LinkText.encode(.device) { writer in
       writer.raw(seed)
       account.write(to: &writer)
@@ -26,7 +26,7 @@ public struct DeviceLink: Hashable, Sendable {
     }
   }
 
-  public init(text: String) throws(LinkFault) {
+  package init(text: String) throws(LinkFault) {
     self = try LinkText.decode(text, .device) { (reader: inout ByteReader) throws(DecodingError) in
       DeviceLink(
         seed: try reader.raw(32), account: try AccountID(from: &reader), expires: try reader.signedVarint(),
@@ -36,12 +36,12 @@ public struct DeviceLink: Hashable, Sendable {
 }
 
 /// A joining device's claim. Both the invite's secret and the device sign its content.
-public struct DeviceClaim: Hashable, Sendable {
-  public let request: CertificateRequest
-  public let byLink: [UInt8]
-  public let byDevice: [UInt8]
+package struct DeviceClaim: Hashable, Sendable {
+  package let request: CertificateRequest
+  package let byLink: [UInt8]
+  package let byDevice: [UInt8]
 
-  public init(
+  package init(
     request: CertificateRequest, account: AccountID, seed: [UInt8], secrets: any DeviceSecrets,
     _ cryptography: any Cryptography
   ) {
@@ -59,7 +59,7 @@ public struct DeviceClaim: Hashable, Sendable {
     return signedBytes(.claim, writer.bytes)
   }
 
-  public func isSigned(account: AccountID, publicHalf: [UInt8], _ cryptography: any Cryptography) -> Bool {
+  package func isSigned(account: AccountID, publicHalf: [UInt8], _ cryptography: any Cryptography) -> Bool {
     let claimed = Self.claimed(request, account, publicHalf: publicHalf)
     return cryptography.verify(byLink, of: claimed, by: publicHalf)
       && cryptography.verify(byDevice, of: claimed, by: request.device.bytes)

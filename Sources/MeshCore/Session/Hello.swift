@@ -1,21 +1,21 @@
 /// The first message inside an encrypted session, in which a node identifies itself. The node that dialed sends it
 /// first.
-public struct Hello: Hashable, Sendable {
+package struct Hello: Hashable, Sendable {
   /// The versions of the session protocol that the sender speaks, ascending, at most 16.
-  public var versions: [UInt8]
+  package var versions: [UInt8]
   /// The sender's certificate. Nil only for a device that is joining by an invite.
-  public var certificate: Certificate?
+  package var certificate: Certificate?
   /// The 32-byte hash of the sender's state of its account. The peer notices a difference by it.
-  public var accountHead: [UInt8]
+  package var accountHead: [UInt8]
   /// The proof that the sender holds an invite's secret.
-  public var proof: LinkProof?
+  package var proof: LinkProof?
   /// The signature by the certificate's device over `signedBytes(.hello, binding ‖ unsigned)`. Empty without a
   /// certificate.
-  public var signature: [UInt8]
+  package var signature: [UInt8]
 
-  public static let version: UInt8 = 2
+  package static let version: UInt8 = 2
 
-  public init(certificate: Certificate?, accountHead: [UInt8], proof: LinkProof? = nil) {
+  package init(certificate: Certificate?, accountHead: [UInt8], proof: LinkProof? = nil) {
     versions = [Self.version]
     self.certificate = certificate
     self.accountHead = accountHead
@@ -23,11 +23,11 @@ public struct Hello: Hashable, Sendable {
     signature = []
   }
 
-  public mutating func sign(_ secrets: any DeviceSecrets, _ binding: SessionBinding) {
+  package mutating func sign(_ secrets: any DeviceSecrets, _ binding: SessionBinding) {
     signature = secrets.sign(signedBytes(.hello, binding.bytes + unsigned))
   }
 
-  public func isSigned(_ binding: SessionBinding, _ cryptography: any Cryptography) -> Bool {
+  package func isSigned(_ binding: SessionBinding, _ cryptography: any Cryptography) -> Bool {
     guard let certificate else { return signature.isEmpty }
     return cryptography.verify(
       signature, of: signedBytes(.hello, binding.bytes + unsigned), by: certificate.device.bytes)
@@ -44,12 +44,12 @@ public struct Hello: Hashable, Sendable {
     return writer.bytes
   }
 
-  public func write(to writer: inout ByteWriter) {
+  package func write(to writer: inout ByteWriter) {
     writer.raw(unsigned)
     writer.sized(signature)
   }
 
-  public init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(DecodingError) {
     versions = try reader.sized(Limits.versions, "versions")
     guard zip(versions, versions.dropFirst()).allSatisfy({ $0 < $1 }) else {
       throw .invalid("versions in ascending order")
@@ -65,32 +65,32 @@ public struct Hello: Hashable, Sendable {
 }
 
 /// Data that ties a signature to one session and one direction of it.
-public struct SessionBinding: Hashable, Sendable {
-  public enum Role: UInt8, Sendable {
+package struct SessionBinding: Hashable, Sendable {
+  package enum Role: UInt8, Sendable {
     case dialler = 0
     case listener = 1
-    public var other: Role { self == .dialler ? .listener : .dialler }
+    package var other: Role { self == .dialler ? .listener : .dialler }
   }
 
   /// The signer's role ‖ handshake hash ‖ static key of the signer's peer.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
 
-  public init(signer: Role, handshakeHash: [UInt8], peerStatic: [UInt8]) {
+  package init(signer: Role, handshakeHash: [UInt8], peerStatic: [UInt8]) {
     bytes = [signer.rawValue] + handshakeHash + peerStatic
   }
 }
 
 /// The proof that a device holds an invite's secret: the public half, and its signature over the handshake hash.
-public struct LinkProof: Hashable, Sendable {
-  public let publicHalf: [UInt8]
-  public let signature: [UInt8]
+package struct LinkProof: Hashable, Sendable {
+  package let publicHalf: [UInt8]
+  package let signature: [UInt8]
 
-  public init(seed: [UInt8], handshakeHash: [UInt8], _ cryptography: any Cryptography) {
+  package init(seed: [UInt8], handshakeHash: [UInt8], _ cryptography: any Cryptography) {
     publicHalf = cryptography.publicKey(seed: seed)
     signature = cryptography.sign(signedBytes(.invite, handshakeHash), seed: seed)
   }
 
-  public func isValid(handshakeHash: [UInt8], _ cryptography: any Cryptography) -> Bool {
+  package func isValid(handshakeHash: [UInt8], _ cryptography: any Cryptography) -> Bool {
     cryptography.verify(signature, of: signedBytes(.invite, handshakeHash), by: publicHalf)
   }
 

@@ -47,11 +47,11 @@ enum LinkText {
 }
 
 /// The kind of an invite.
-public enum LinkKind: Sendable {
+package enum LinkKind: Sendable {
   case device
   case share
 
-  public var prefix: String {
+  package var prefix: String {
     switch self {
     case .device: "mesh-device-"
     case .share: "mesh-share-"
@@ -74,7 +74,7 @@ public enum LinkKind: Sendable {
 }
 
 /// The reason why a text is not the wanted invite. Each description says what to do.
-public enum LinkFault: Error, Equatable, Sendable, CustomStringConvertible {
+package enum LinkFault: Error, Equatable, Sendable, CustomStringConvertible {
   case notALink(wanted: LinkKind)
   /// A text of another kind, named in words.
   case otherKind(String, wanted: LinkKind)
@@ -82,7 +82,7 @@ public enum LinkFault: Error, Equatable, Sendable, CustomStringConvertible {
   case version(UInt8)
   case malformed(LinkKind)
 
-  public var description: String {
+  package var description: String {
     switch self {
     case .notALink(let wanted): "this is not an invite: one begins with “\(wanted.prefix)” and is a single line"
     case .otherKind(let kind, let wanted):

@@ -1,6 +1,6 @@
 /// One message of a session: a tag byte, followed by its fields. Receivers skip unknown tags, so later versions can add
 /// some.
-public enum Message: Hashable, Sendable {
+package enum Message: Hashable, Sendable {
   case hello(Hello)
   /// Ends the session, and says why.
   case goodbye(Goodbye, text: String)
@@ -76,12 +76,12 @@ public enum Message: Hashable, Sendable {
   case accountName(String)
 
   /// A number, and the beginning of the id of the change set with that number.
-  public struct LineHead: Hashable, Sendable {
-    public let number: UInt64
+  package struct LineHead: Hashable, Sendable {
+    package let number: UInt64
     /// The first `Limits.headPrefix` bytes of the id.
-    public let prefix: [UInt8]
+    package let prefix: [UInt8]
 
-    public init(number: UInt64, id: ChangeSetID) {
+    package init(number: UInt64, id: ChangeSetID) {
       self.number = number
       prefix = Array(id.bytes.prefix(Limits.headPrefix))
     }
@@ -94,7 +94,7 @@ public enum Message: Hashable, Sendable {
   }
 
   /// The reasons for ending a session.
-  public enum Goodbye: UInt8, Sendable, CaseIterable {
+  package enum Goodbye: UInt8, Sendable, CaseIterable {
     /// The node stops. Come back later.
     case stopping = 1
     /// The peer has no certificate that is accepted here, and no valid invite.
@@ -131,7 +131,7 @@ public enum Message: Hashable, Sendable {
     case columnPolicies, ownerPolicies
   }
 
-  public var encoded: [UInt8] {
+  package var encoded: [UInt8] {
     switch self {
     case .hello(let hello): Self.bytes(.hello, hello)
     case .goodbye(let code, let text): Self.bytes(.goodbye, Field.goodbye(code), Field.goodbyeText(text))
@@ -182,7 +182,7 @@ public enum Message: Hashable, Sendable {
   }
 
   /// Decodes a message. Returns nil for a tag that this version doesn't know.
-  public static func decode(_ bytes: [UInt8]) throws(DecodingError) -> Message? {
+  package static func decode(_ bytes: [UInt8]) throws(DecodingError) -> Message? {
     guard bytes.count <= Limits.message else { throw .limit("message") }
     var reader = ByteReader(bytes)
     guard let tag = Tag(rawValue: try reader.byte()) else { return nil }
@@ -238,7 +238,7 @@ public enum Message: Hashable, Sendable {
 /// Returns the tag by which a zone is named to a peer that may know it: BLAKE2b-128, keyed with the zone's id, of
 /// `mesh/1/zonetag` ‖ role of the sender ‖ handshake hash. A stranger learns no zone from it, and the role prevents
 /// reflection.
-public func zoneTag(
+package func zoneTag(
   _ zone: ZoneID, sender: SessionBinding.Role, handshakeHash: [UInt8], _ cryptography: any Cryptography
 ) -> [UInt8] {
   cryptography.hash(Array("mesh/1/zonetag".utf8) + [sender.rawValue] + handshakeHash, count: 16, key: zone.bytes)

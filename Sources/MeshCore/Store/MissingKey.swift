@@ -1,11 +1,11 @@
 /// The error that merged change sets have to be read again, but the key of their epoch is not here. A caller that meets
 /// it leaves everything unchanged, and tries again when the key arrives.
-public struct MissingKey: Error, Hashable, CustomStringConvertible {
-  public let epoch: EpochID
+package struct MissingKey: Error, Hashable, CustomStringConvertible {
+  package let epoch: EpochID
 
-  public init(epoch: EpochID) { self.epoch = epoch }
+  package init(epoch: EpochID) { self.epoch = epoch }
 
-  public var description: String {
+  package var description: String {
     "the key of \(epoch) is missing, and merged change sets need it: connect to a device that has it, or restore the home's zones"
   }
 }

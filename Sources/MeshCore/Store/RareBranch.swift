@@ -1,6 +1,6 @@
 /// A branch of the store or the replica that few histories take. The simulator counts how often its runs take each of
 /// them, so that nobody believes a branch to be tested that no run reaches.
-public enum RareBranch: String, Sendable, CaseIterable {
+package enum RareBranch: String, Sendable, CaseIterable {
   // MARK: Merging
 
   /// Several units are merged in one transaction.
@@ -131,4 +131,4 @@ public enum RareBranch: String, Sendable, CaseIterable {
 }
 
 /// Notes that a branch was taken. A node has none, and each branch costs it a comparison with nil.
-public typealias BranchProbe = (RareBranch) -> Void
+package typealias BranchProbe = (RareBranch) -> Void

@@ -1,21 +1,21 @@
 /// A local write that its zone did not accept. The write was rolled back, and the receipt keeps it.
-public struct Receipt: Hashable, Sendable {
-  public enum Reason: Int64, Sendable {
+package struct Receipt: Hashable, Sendable {
+  package enum Reason: Int64, Sendable {
     /// This device may not write there, but the triggers had let the write pass.
     case notPermitted = 1
     /// The permission was revoked, or the share ended for this account, before the write arrived there.
     case cut = 2
   }
 
-  public var zone: ZoneID
-  public var record: RecordName
+  package var zone: ZoneID
+  package var record: RecordName
   /// The values of the row, or nil if the record was deleted.
-  public var values: [String: Value]?
-  public var reason: Reason
+  package var values: [String: Value]?
+  package var reason: Reason
   /// When this device noted the write, in milliseconds since 1970.
-  public var noted: Int64
+  package var noted: Int64
 
-  public init(zone: ZoneID, record: RecordName, values: [String: Value]?, reason: Reason, noted: Int64) {
+  package init(zone: ZoneID, record: RecordName, values: [String: Value]?, reason: Reason, noted: Int64) {
     self.zone = zone
     self.record = record
     self.values = values

@@ -2,7 +2,7 @@
 ///
 /// Calls are synchronous, and one caller at a time makes them. Each call is one transaction unless its description says
 /// otherwise. Implementations don't read a clock or draw random numbers: both come as parameters.
-public protocol ReplicaStore: AnyObject {
+package protocol ReplicaStore: AnyObject {
   associatedtype Control: ControlStore
   associatedtype Zones: ZoneStore
   associatedtype Log: LogStore
@@ -24,7 +24,7 @@ public protocol ReplicaStore: AnyObject {
 
 /// The control logs, the states of accounts and the acknowledgements of devices, as bytes that the caller verifies
 /// again at every start.
-public protocol ControlStore {
+package protocol ControlStore {
   /// Returns the zones that have a control record here, in the order in which this file first met them.
   func knownZones() throws -> [ZoneID]
   /// Returns all control records of a zone, parents before children.
@@ -53,7 +53,7 @@ public protocol ControlStore {
 }
 
 /// The zones: what they are to this device, and who writes in them here.
-public protocol ZoneStore {
+package protocol ZoneStore {
   /// Sets what each zone is to this device. The caller passes all zones, at the start and whenever one of them changes.
   /// The standings decide which rows belong to which zone, and what programs may write.
   func setStandings(_ standings: [ZoneStanding]) throws
@@ -94,7 +94,7 @@ public protocol ZoneStore {
 }
 
 /// The change log.
-public protocol LogStore {
+package protocol LogStore {
   /// Returns, for each author, the number of its last change set whose bytes are here, merged or not.
   func storedVector(_ zone: ZoneID) throws -> VersionVector
   /// Returns what `storedVector` and `citations` say of one author. The time doesn't grow with the number of authors.
@@ -136,7 +136,7 @@ public protocol LogStore {
 }
 
 /// Local writes, and their way into the change log.
-public protocol LocalWriteStore {
+package protocol LocalWriteStore {
   /// Returns the number of rows in the pending log.
   func pendingCount() throws -> Int
   /// Turns a slice of the pending log into one change set of one zone, in one transaction. Writes no change set if no
@@ -158,7 +158,7 @@ public protocol LocalWriteStore {
 }
 
 /// Noticing what programs write.
-public protocol CaptureStore {
+package protocol CaptureStore {
   /// Makes one bounded step that brings capture and records up to date with a schema that other programs change. A call
   /// is cheap if there is nothing to do.
   ///
@@ -172,7 +172,7 @@ public protocol CaptureStore {
 }
 
 /// Merging stored change sets, and reverting them.
-public protocol MergeStore {
+package protocol MergeStore {
   /// Returns whether merged values wait to be shown. `apply` shows them once no rows are pending.
   func isShowing() throws -> Bool
   /// Merges the next slice of a stored unit whose causal past is merged, and brings the tables up to date.
@@ -205,7 +205,7 @@ public protocol MergeStore {
 }
 
 /// The assets: long BLOBs that devices give each other chunk by chunk.
-public protocol AssetStore {
+package protocol AssetStore {
   /// Returns assets to download: rows wait for them and could show them. Devices take turns, so that the assets of one
   /// device don't hold up those of another. The shortest assets come first.
   ///
@@ -236,7 +236,7 @@ public protocol AssetStore {
 }
 
 /// The descriptions of devices' tables, and the policies of columns.
-public protocol SchemaStore {
+package protocol SchemaStore {
   /// Returns descriptions of the tables that this file synchronizes.
   func schemaDescriptions() throws -> [SchemaDescription]
   /// Saves descriptions that a member sent, so that `mesh schema` can show and adopt them.
@@ -252,24 +252,24 @@ public protocol SchemaStore {
 }
 
 extension ControlStore {
-  public func insertControlRecord(_ bytes: [UInt8], id: ControlID, zone: ZoneID) throws {
+  package func insertControlRecord(_ bytes: [UInt8], id: ControlID, zone: ZoneID) throws {
     try insertControlRecords([(id, bytes)], zone: zone)
   }
 }
 
 extension AssetStore {
-  public func wantedAssets(limit: Int) throws -> [WantedAsset] { try wantedAssets(limit: limit, besides: []).assets }
+  package func wantedAssets(limit: Int) throws -> [WantedAsset] { try wantedAssets(limit: limit, besides: []).assets }
 }
 
 extension MergeStore {
   /// Merges only while no rows are pending.
-  public func apply(_ zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws -> ApplyProgress {
+  package func apply(_ zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws -> ApplyProgress {
     try apply(zone, reader, flushing: [:], now: now)
   }
 }
 
 /// How values are kept that `cut` reverts.
-public enum Aftermath: Sendable, Hashable {
+package enum Aftermath: Sendable, Hashable {
   /// This device wrote the values, and writes them again as far as they were shown.
   case writtenAgain
   /// The values are kept with the conflicts.
@@ -281,23 +281,23 @@ public enum Aftermath: Sendable, Hashable {
 
 extension MergeStore {
   /// Reverts changes that nobody needs to keep, such as those of removed devices.
-  public func cut(_ limits: [Author: UInt64], zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws {
+  package func cut(_ limits: [Author: UInt64], zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws {
     try cut(limits, aftermath: [:], zone: zone, reader, now: now)
   }
 }
 
 /// Encodes, encrypts and signs local changes.
-public struct ChangeSetWriter: Sendable {
-  public let zone: ZoneID
-  public let author: Author
+package struct ChangeSetWriter: Sendable {
+  package let zone: ZoneID
+  package let author: Author
   /// The control record that lets the author write. The author's first change set cites it.
-  public let citation: ControlID?
-  public let epoch: EpochID
-  public let key: EpochKey
-  public let secrets: any DeviceSecrets
-  public let cryptography: any Cryptography
+  package let citation: ControlID?
+  package let epoch: EpochID
+  package let key: EpochKey
+  package let secrets: any DeviceSecrets
+  package let cryptography: any Cryptography
 
-  public init(
+  package init(
     zone: ZoneID, author: Author, citation: ControlID? = nil, epoch: EpochID, key: EpochKey,
     secrets: any DeviceSecrets, cryptography: any Cryptography
   ) {
@@ -312,16 +312,16 @@ public struct ChangeSetWriter: Sendable {
 }
 
 /// The keys and the limits of authors with which the store reads and merges change sets.
-public struct ChangeSetReader: Sendable {
-  public let keys: [EpochID: EpochKey]
-  public let cryptography: any Cryptography
+package struct ChangeSetReader: Sendable {
+  package let keys: [EpochID: EpochKey]
+  package let cryptography: any Cryptography
   /// The authors that have a cutoff, and the cutoff's number. Change sets above it are neither merged nor waited for.
-  public let cuts: [Author: UInt64]
+  package let cuts: [Author: UInt64]
   /// Returns the cutoff of an author that was never met but may be named in another author's past. Returns nil if its
   /// change sets may still arrive.
-  public let unknown: @Sendable (Author) -> UInt64?
+  package let unknown: @Sendable (Author) -> UInt64?
 
-  public init(
+  package init(
     keys: [EpochID: EpochKey], cuts: [Author: UInt64], unknown: @escaping @Sendable (Author) -> UInt64? = { _ in nil },
     cryptography: any Cryptography
   ) {
@@ -333,11 +333,11 @@ public struct ChangeSetReader: Sendable {
   }
 }
 
-public struct ChangeSetHead: Hashable, Sendable {
-  public let number: UInt64
-  public let id: ChangeSetID
-  public let time: HybridTime
-  public init(number: UInt64, id: ChangeSetID, time: HybridTime) {
+package struct ChangeSetHead: Hashable, Sendable {
+  package let number: UInt64
+  package let id: ChangeSetID
+  package let time: HybridTime
+  package init(number: UInt64, id: ChangeSetID, time: HybridTime) {
     self.number = number
     self.id = id
     self.time = time
@@ -345,25 +345,25 @@ public struct ChangeSetHead: Hashable, Sendable {
 }
 /// The outcome of one call of `flush`.
 
-public struct FlushProgress: Sendable, Equatable {
+package struct FlushProgress: Sendable, Equatable {
   /// The zone whose rows were flushed, or nil if there were no rows.
-  public var zone: ZoneID?
+  package var zone: ZoneID?
   /// The change set that was written, if any. The caller pushes it to peers, but first saves it as the high-water mark.
-  public var head: ChangeSetHead?
+  package var head: ChangeSetHead?
   /// The shares whose root record was deleted here. If this account owns the share, the share ends and the deletes are
   /// sent. Otherwise this account leaves the share, and nothing of the deletion is sent.
-  public var deletedRoots: [ZoneID] = []
+  package var deletedRoots: [ZoneID] = []
   /// The number of records in the change set.
-  public var records: Int
+  package var records: Int
   /// True if the pending log or the unit is not finished.
-  public var hasMore: Bool
+  package var hasMore: Bool
   /// True if the change set and all earlier ones would survive a power cut. Until then, none of them may be sent.
-  public var isSendable: Bool
+  package var isSendable: Bool
   /// True if no unit is open. Stored change sets may be merged before the next unit begins.
-  public var unitEnded: Bool
+  package var unitEnded: Bool
   /// True if merged values wait to be shown. `apply` shows them once no rows are pending.
-  public var leavesToShow = false
-  public init(
+  package var leavesToShow = false
+  package init(
     zone: ZoneID? = nil, head: ChangeSetHead?, records: Int, hasMore: Bool, isSendable: Bool = true,
     unitEnded: Bool = true
   ) {
@@ -377,7 +377,7 @@ public struct FlushProgress: Sendable, Equatable {
 }
 /// The outcome of one call of `upkeep`.
 
-public enum UpkeepProgress: Sendable, Equatable {
+package enum UpkeepProgress: Sendable, Equatable {
   /// Rows can be flushed, and change sets merged.
   case done
   /// A step was made; call again. The step compared `compared` rows with the merged records, and noted `differences`.
@@ -389,7 +389,7 @@ public enum UpkeepProgress: Sendable, Equatable {
 }
 
 /// The outcome for one change set passed to `store`.
-public enum StoreOutcome: Sendable, Equatable {
+package enum StoreOutcome: Sendable, Equatable {
   case stored
   /// The same change set is here already.
   case duplicate
@@ -408,13 +408,13 @@ public enum StoreOutcome: Sendable, Equatable {
 }
 
 /// A batch of change sets, and the log position after them.
-public struct ChangeSetBatch: Sendable {
-  public var changeSets: [[UInt8]]
+package struct ChangeSetBatch: Sendable {
+  package var changeSets: [[UInt8]]
   /// The log position to continue at.
-  public var position: Int64
+  package var position: Int64
   /// True if nothing is left beyond `position`.
-  public var isComplete: Bool
-  public init(changeSets: [[UInt8]], position: Int64, isComplete: Bool) {
+  package var isComplete: Bool
+  package init(changeSets: [[UInt8]], position: Int64, isComplete: Bool) {
     self.changeSets = changeSets
     self.position = position
     self.isComplete = isComplete
@@ -422,7 +422,7 @@ public struct ChangeSetBatch: Sendable {
 }
 /// The outcome of one call of `apply`.
 
-public enum ApplyProgress: Sendable, Equatable {
+package enum ApplyProgress: Sendable, Equatable {
   /// Nothing can be merged now. `waiting` counts the stored change sets that wait, by reason.
   case idle(waiting: [WaitingReason: Int])
   /// A slice was merged; call again. `unitEnded` is true if a unit is complete and the merged vector advanced.
@@ -433,7 +433,7 @@ public enum ApplyProgress: Sendable, Equatable {
 }
 
 /// The reason why a stored change set is not merged.
-public enum WaitingReason: String, Sendable, Hashable, CaseIterable {
+package enum WaitingReason: String, Sendable, Hashable, CaseIterable {
   /// Its author had merged change sets that are not here yet.
   case causalPast = "causal-past"
   /// Parts of its unit are not here yet.
@@ -448,7 +448,7 @@ public enum WaitingReason: String, Sendable, Hashable, CaseIterable {
 
 /// The programs' writes that other devices can't have yet. A digest covers the merged state, so it doesn't include
 /// them.
-public enum Unsent: UInt8, Sendable {
+package enum Unsent: UInt8, Sendable {
   case nothing = 0
   /// Rows are pending, or upkeep still has rows to look through.
   case pending = 1
@@ -456,10 +456,10 @@ public enum Unsent: UInt8, Sendable {
   case unsendable = 2
 }
 
-public struct ZoneDigest: Hashable, Sendable {
-  public var records: UInt64
-  public var hash: [UInt8]
-  public init(records: UInt64, hash: [UInt8]) {
+package struct ZoneDigest: Hashable, Sendable {
+  package var records: UInt64
+  package var hash: [UInt8]
+  package init(records: UInt64, hash: [UInt8]) {
     self.records = records
     self.hash = hash
   }

@@ -1,5 +1,5 @@
 /// The reason why a record can't be shared.
-public enum ShareObstacle: Hashable, Sendable {
+package enum ShareObstacle: Hashable, Sendable {
   case notSynchronized(table: String)
   case isPrivate(table: String)
   /// The record's table references others. Share the record that it references instead.

@@ -1,6 +1,6 @@
 /// The storage for data that must never be in the database: keys, and the state that a restored database would lack.
 /// Writes are durable (fsynced) when a call returns.
-public protocol Vault: AnyObject {
+package protocol Vault: AnyObject {
   /// Returns the keys of a zone's epochs.
   func epochKeys(_ zone: ZoneID) throws -> [EpochID: EpochKey]
   /// Adds keys, all in one durable write. The keys that are there stay.
@@ -24,15 +24,15 @@ public protocol Vault: AnyObject {
 
 /// The last change set that a device signed, saved beside the keys after each commit and before sending. If the
 /// database is behind it, the file was restored or copied.
-public struct HighWaterMark: Hashable, Sendable {
-  public let instance: InstanceID
-  public let number: UInt64
-  public let id: ChangeSetID
+package struct HighWaterMark: Hashable, Sendable {
+  package let instance: InstanceID
+  package let number: UInt64
+  package let id: ChangeSetID
   /// When this device last signed something in the zone, as any instance, in milliseconds since 1970 by its own clock.
   /// 0 if it never did. Nil if it is unknown, because an earlier version saved the mark.
-  public let signed: Int64?
+  package let signed: Int64?
 
-  public init(instance: InstanceID, number: UInt64, id: ChangeSetID, signed: Int64?) {
+  package init(instance: InstanceID, number: UInt64, id: ChangeSetID, signed: Int64?) {
     self.instance = instance
     self.number = number
     self.id = id
@@ -41,14 +41,14 @@ public struct HighWaterMark: Hashable, Sendable {
 }
 
 /// A device invite as its issuer saves it. The secret itself is not kept.
-public struct IssuedLink: Hashable, Sendable {
-  public let publicHalf: [UInt8]
+package struct IssuedLink: Hashable, Sendable {
+  package let publicHalf: [UInt8]
   /// When the invite expires, in milliseconds since 1970.
-  public let expires: Int64
+  package let expires: Int64
   /// The one device that it let in. The same device may claim it again, and gets the same certificate.
-  public var usedBy: DeviceID?
+  package var usedBy: DeviceID?
 
-  public init(publicHalf: [UInt8], expires: Int64, usedBy: DeviceID? = nil) {
+  package init(publicHalf: [UInt8], expires: Int64, usedBy: DeviceID? = nil) {
     self.publicHalf = publicHalf
     self.expires = expires
     self.usedBy = usedBy

@@ -1,8 +1,8 @@
 /// A device's role in a zone, according to the zone's control log. A store trusts it and keeps it as a cache. The
 /// standing decides which rows belong to the zone, which of two records with one key is shown, and what programs may
 /// write.
-public struct ZoneStanding: Hashable, Sendable {
-  public enum Role: Int64, Sendable {
+package struct ZoneStanding: Hashable, Sendable {
+  package enum Role: Int64, Sendable {
     /// The account's private zone, for all records that belong to no share. It takes precedence if two zones claim one
     /// row.
     case privateZone = 0
@@ -14,17 +14,17 @@ public struct ZoneStanding: Hashable, Sendable {
     case ended = 4
   }
 
-  public var zone: ZoneID
-  public var role: Role
+  package var zone: ZoneID
+  package var role: Role
   /// The record that the share was made of. The share contains it and all records that reference it, directly or
   /// through others.
-  public var root: RecordName?
+  package var root: RecordName?
   /// The account that owns the share, or nil if it is this account.
-  public var owner: AccountID?
+  package var owner: AccountID?
   /// True if this account owns the share and stopped sharing it. The records belong to the private zone again.
-  public var isStopped: Bool
+  package var isStopped: Bool
 
-  public init(zone: ZoneID, role: Role, root: RecordName? = nil, owner: AccountID? = nil, isStopped: Bool = false) {
+  package init(zone: ZoneID, role: Role, root: RecordName? = nil, owner: AccountID? = nil, isStopped: Bool = false) {
     self.zone = zone
     self.role = role
     self.root = root
@@ -33,7 +33,7 @@ public struct ZoneStanding: Hashable, Sendable {
   }
 
   /// The error message that SQLite returns to a program that writes to a read-only share. Programs may compare it.
-  public static let refusal = "mesh: this record belongs to a share that is read-only here"
+  package static let refusal = "mesh: this record belongs to a share that is read-only here"
 
-  public var mayWrite: Bool { role == .privateZone || role == .owned || role == .readWrite }
+  package var mayWrite: Bool { role == .privateZone || role == .owned || role == .readWrite }
 }

@@ -1,21 +1,21 @@
 /// Writes the primitives of the wire format. Integers of fixed size are big-endian. Lengths and counts are varints
 /// (LEB128, at most ten bytes, shortest form only).
-public struct ByteWriter: Sendable {
-  public private(set) var bytes: [UInt8] = []
+package struct ByteWriter: Sendable {
+  package private(set) var bytes: [UInt8] = []
 
-  public init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
+  package init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
-  public mutating func byte(_ value: UInt8) { bytes.append(value) }
+  package mutating func byte(_ value: UInt8) { bytes.append(value) }
 
-  public mutating func uint16(_ value: UInt16) { fixed(value) }
-  public mutating func uint32(_ value: UInt32) { fixed(value) }
-  public mutating func uint64(_ value: UInt64) { fixed(value) }
+  package mutating func uint16(_ value: UInt16) { fixed(value) }
+  package mutating func uint32(_ value: UInt32) { fixed(value) }
+  package mutating func uint64(_ value: UInt64) { fixed(value) }
 
   private mutating func fixed<T: FixedWidthInteger>(_ value: T) {
     withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
   }
 
-  public mutating func varint(_ value: UInt64) {
+  package mutating func varint(_ value: UInt64) {
     var rest = value
     while rest >= 0x80 {
       bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
@@ -24,34 +24,34 @@ public struct ByteWriter: Sendable {
     bytes.append(UInt8(rest))
   }
 
-  public mutating func varint(_ value: Int) { varint(UInt64(value)) }
+  package mutating func varint(_ value: Int) { varint(UInt64(value)) }
 
   /// Writes a zigzag varint: small magnitudes of either sign are short.
-  public mutating func signedVarint(_ value: Int64) {
+  package mutating func signedVarint(_ value: Int64) {
     varint(UInt64(bitPattern: (value << 1) ^ (value >> 63)))
   }
 
   /// Writes bytes without a length. The reader must know their number.
-  public mutating func raw(_ value: [UInt8]) { bytes.append(contentsOf: value) }
-  public mutating func raw(_ value: ArraySlice<UInt8>) { bytes.append(contentsOf: value) }
+  package mutating func raw(_ value: [UInt8]) { bytes.append(contentsOf: value) }
+  package mutating func raw(_ value: ArraySlice<UInt8>) { bytes.append(contentsOf: value) }
 
   /// Writes a varint length, then the bytes.
-  public mutating func sized(_ value: [UInt8]) {
+  package mutating func sized(_ value: [UInt8]) {
     varint(value.count)
     bytes.append(contentsOf: value)
   }
 
-  public mutating func text(_ value: String) { sized(Array(value.utf8)) }
+  package mutating func text(_ value: String) { sized(Array(value.utf8)) }
 
   /// Writes a varint count, then each element.
-  public mutating func list<C: Collection>(_ elements: C, _ write: (inout ByteWriter, C.Element) -> Void) {
+  package mutating func list<C: Collection>(_ elements: C, _ write: (inout ByteWriter, C.Element) -> Void) {
     varint(elements.count)
     for element in elements { write(&self, element) }
   }
 }
 
 /// The reason why bytes from outside are not valid. The caller refuses the message and reports this error.
-public enum DecodingError: Error, Equatable, Sendable {
+package enum DecodingError: Error, Equatable, Sendable {
   /// The bytes end before the value does.
   case truncated
   /// Bytes are left over after the value.
@@ -69,31 +69,31 @@ public enum DecodingError: Error, Equatable, Sendable {
 }
 
 /// Reads what `ByteWriter` writes, and refuses all other bytes.
-public struct ByteReader: Sendable {
+package struct ByteReader: Sendable {
   private let bytes: ArraySlice<UInt8>
   private var index: Int
 
-  public init(_ bytes: [UInt8]) { self.init(bytes[...]) }
+  package init(_ bytes: [UInt8]) { self.init(bytes[...]) }
 
-  public init(_ bytes: ArraySlice<UInt8>) {
+  package init(_ bytes: ArraySlice<UInt8>) {
     self.bytes = bytes
     self.index = bytes.startIndex
   }
 
-  public var remaining: Int { bytes.endIndex - index }
-  public var isAtEnd: Bool { index == bytes.endIndex }
+  package var remaining: Int { bytes.endIndex - index }
+  package var isAtEnd: Bool { index == bytes.endIndex }
   /// The number of bytes that have been read.
-  public var consumed: Int { index - bytes.startIndex }
+  package var consumed: Int { index - bytes.startIndex }
 
-  public mutating func byte() throws(DecodingError) -> UInt8 {
+  package mutating func byte() throws(DecodingError) -> UInt8 {
     guard index < bytes.endIndex else { throw .truncated }
     defer { index += 1 }
     return bytes[index]
   }
 
-  public mutating func uint16() throws(DecodingError) -> UInt16 { try fixed() }
-  public mutating func uint32() throws(DecodingError) -> UInt32 { try fixed() }
-  public mutating func uint64() throws(DecodingError) -> UInt64 { try fixed() }
+  package mutating func uint16() throws(DecodingError) -> UInt16 { try fixed() }
+  package mutating func uint32() throws(DecodingError) -> UInt32 { try fixed() }
+  package mutating func uint64() throws(DecodingError) -> UInt64 { try fixed() }
 
   private mutating func fixed<T: FixedWidthInteger & UnsignedInteger>() throws(DecodingError) -> T {
     let size = T.bitWidth / 8
@@ -104,7 +104,7 @@ public struct ByteReader: Sendable {
     return value
   }
 
-  public mutating func varint() throws(DecodingError) -> UInt64 {
+  package mutating func varint() throws(DecodingError) -> UInt64 {
     var value: UInt64 = 0
     var shift: UInt64 = 0
     while true {
@@ -121,34 +121,34 @@ public struct ByteReader: Sendable {
   }
 
   /// Reads a varint that must not exceed `limit`. The error contains `name`.
-  public mutating func count(_ limit: Int, _ name: String) throws(DecodingError) -> Int {
+  package mutating func count(_ limit: Int, _ name: String) throws(DecodingError) -> Int {
     let value = try varint()
     guard value <= UInt64(limit) else { throw .limit(name) }
     return Int(value)
   }
 
-  public mutating func signedVarint() throws(DecodingError) -> Int64 {
+  package mutating func signedVarint() throws(DecodingError) -> Int64 {
     let value = try varint()
     return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
   }
 
-  public mutating func raw(_ count: Int) throws(DecodingError) -> [UInt8] {
+  package mutating func raw(_ count: Int) throws(DecodingError) -> [UInt8] {
     guard remaining >= count else { throw .truncated }
     defer { index += count }
     return Array(bytes[index..<index + count])
   }
 
-  public mutating func sized(_ limit: Int, _ name: String) throws(DecodingError) -> [UInt8] {
+  package mutating func sized(_ limit: Int, _ name: String) throws(DecodingError) -> [UInt8] {
     try raw(try count(limit, name))
   }
 
-  public mutating func text(_ limit: Int, _ name: String) throws(DecodingError) -> String {
+  package mutating func text(_ limit: Int, _ name: String) throws(DecodingError) -> String {
     let utf8 = try sized(limit, name)
     guard let text = String(validating: utf8, as: UTF8.self) else { throw .text }
     return text
   }
 
-  public mutating func list<T>(
+  package mutating func list<T>(
     _ limit: Int, _ name: String, _ read: (inout ByteReader) throws(DecodingError) -> T
   ) throws(DecodingError) -> [T] {
     let count = try count(limit, name)
@@ -166,7 +166,7 @@ public struct ByteReader: Sendable {
   }
 
   /// Throws if bytes are left over. Call it last.
-  public func end() throws(DecodingError) {
+  package func end() throws(DecodingError) {
     guard isAtEnd else { throw .trailing }
   }
 }

@@ -1,5 +1,5 @@
 /// The rule by which concurrent writes to a column become one value. The numbers are those on the wire and in the file.
-public enum ColumnPolicy: UInt8, Hashable, Sendable, CaseIterable {
+package enum ColumnPolicy: UInt8, Hashable, Sendable, CaseIterable {
   /// The last edit wins.
   case last = 0
   /// The greatest value wins.
@@ -12,7 +12,7 @@ public enum ColumnPolicy: UInt8, Hashable, Sendable, CaseIterable {
   case keepBoth = 4
 
   /// The name in commands.
-  public var name: String {
+  package var name: String {
     switch self {
     case .last: "last"
     case .greatest: "greatest"
@@ -23,35 +23,35 @@ public enum ColumnPolicy: UInt8, Hashable, Sendable, CaseIterable {
   }
 
   /// Creates the policy with a name in commands, or nil if there is none.
-  public init?(name: String) {
+  package init?(name: String) {
     guard let policy = Self.allCases.first(where: { $0.name == name }) else { return nil }
     self = policy
   }
 
   /// The greatest number of bytes of the name of a column with a policy. The names of its parts contain it.
-  public static let nameLimit = 128
+  package static let nameLimit = 128
 }
 
 /// One author's part of a column with a policy. It is a cell of the record like any other, in a column of its own that
 /// no table has. Its author writes it, the last edit wins, and the record's other cells tell which value the row shows.
-public struct ColumnPart: Hashable, Sendable {
-  public let policy: ColumnPolicy
-  public let author: Author
+package struct ColumnPart: Hashable, Sendable {
+  package let policy: ColumnPolicy
+  package let author: Author
   /// The column of the table.
-  public let column: String
+  package let column: String
   /// The place of a kept value among those of its author. Other policies have one part for each author, at 0.
-  public let place: Int
+  package let place: Int
 
   /// The number of values of a column that are kept of each author.
-  public static let keptValues = 8
+  package static let keptValues = 8
 
-  public init(_ policy: ColumnPolicy, author: Author, column: String, place: Int = 0) {
+  package init(_ policy: ColumnPolicy, author: Author, column: String, place: Int = 0) {
     (self.policy, self.author, self.column, self.place) = (policy, author, column, place)
   }
 
   /// The name of the part's column: `mesh_`, the policy in lower case, the place as a digit if it isn't 0, the author's
   /// device and instance as 80 hexadecimal digits, and the column.
-  public var name: String {
+  package var name: String {
     let device = author.device.bytes.reduce(into: "") { $0 += Self.hex($1) }
     let instance = (0..<8).reduce(into: "") {
       $0 += Self.hex(UInt8(truncatingIfNeeded: author.instance.value >> UInt64(56 - 8 * $1)))
@@ -60,7 +60,7 @@ public struct ColumnPart: Hashable, Sendable {
   }
 
   /// Reads the name of a column, or returns nil if it isn't a part's.
-  public init?(name: String) {
+  package init?(name: String) {
     let prefix = Array("mesh_".utf8)
     let bytes = Array(name.utf8)
     guard bytes.starts(with: prefix) else { return nil }
@@ -118,27 +118,27 @@ public struct ColumnPart: Hashable, Sendable {
 }
 
 /// The value that a row shows in a column with parts.
-public struct ColumnFold: Sendable {
+package struct ColumnFold: Sendable {
   /// The column's own value, or its default if it has no cell.
-  public let base: Value
+  package let base: Value
   /// The stamp of the column's own value. Greatest and least parts that are not later don't count.
-  public let since: Stamp?
-  public private(set) var parts: [Part] = []
+  package let since: Stamp?
+  package private(set) var parts: [Part] = []
 
-  public struct Part: Sendable {
-    public let policy: ColumnPolicy
-    public let stamp: Stamp
-    public let value: Value
+  package struct Part: Sendable {
+    package let policy: ColumnPolicy
+    package let stamp: Stamp
+    package let value: Value
   }
 
-  public init(base: Value, since: Stamp?) { (self.base, self.since) = (base, since) }
+  package init(base: Value, since: Stamp?) { (self.base, self.since) = (base, since) }
 
-  public mutating func add(_ policy: ColumnPolicy, _ stamp: Stamp, _ value: Value) {
+  package mutating func add(_ policy: ColumnPolicy, _ stamp: Stamp, _ value: Value) {
     parts.append(Part(policy: policy, stamp: stamp, value: value))
   }
 
   /// The sum of the increments. A part that is not an integer counts as 0.
-  public var sum: Int128 {
+  package var sum: Int128 {
     parts.reduce(0) { sum, part in
       guard part.policy == .counter, case .integer(let value) = part.value else { return sum }
       return sum + Int128(value)
@@ -146,13 +146,13 @@ public struct ColumnFold: Sendable {
   }
 
   /// The base and the increments, or nil if the base is not an integer.
-  public var total: Int128? {
+  package var total: Int128? {
     guard case .integer(let base) = base else { return nil }
     return Int128(base) + sum
   }
 
   /// The value that the row shows, or nil if parts don't apply to a base of this kind.
-  public var shown: Value? {
+  package var shown: Value? {
     switch base {
     case .blob, .asset: return nil
     case .null, .integer, .real, .text: break
@@ -169,10 +169,10 @@ public struct ColumnFold: Sendable {
 
 extension ColumnPolicy {
   /// Whether the policy compares values, so that one gives way to another.
-  public var isComparison: Bool { self == .greatest || self == .least }
+  package var isComparison: Bool { self == .greatest || self == .least }
 
   /// Returns whether a value replaces the one that is shown. NULL and BLOBs replace nothing.
-  public func beats(_ value: Value, _ shown: Value) -> Bool {
+  package func beats(_ value: Value, _ shown: Value) -> Bool {
     switch value {
     case .null, .blob, .asset: return false
     case .integer, .real, .text: break

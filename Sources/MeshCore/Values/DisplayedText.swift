@@ -1,9 +1,9 @@
 /// The encoding in which ids and invites are shown: lower-case base32 (RFC 4648 alphabet, no padding). A checksum is
 /// added by the caller.
-public enum Base32 {
+package enum Base32 {
   private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
 
-  public static func encode(_ bytes: [UInt8]) -> String {
+  package static func encode(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
     var buffer: UInt32 = 0
     var bits = 0
@@ -20,7 +20,7 @@ public enum Base32 {
   }
 
   /// Decodes a text. Accepts upper case. Returns nil if there is any other character, or if leftover bits are not zero.
-  public static func decode(_ text: some StringProtocol) -> [UInt8]? {
+  package static func decode(_ text: some StringProtocol) -> [UInt8]? {
     var bytes: [UInt8] = []
     var buffer: UInt32 = 0
     var bits = 0
@@ -46,7 +46,7 @@ public enum Base32 {
 
 /// Returns the CRC-32 (IEEE 802.3, reflected). It detects typing errors in texts that people copy, and protects against
 /// nothing else.
-public func checksum(_ bytes: [UInt8]) -> UInt32 {
+package func checksum(_ bytes: [UInt8]) -> UInt32 {
   var crc: UInt32 = 0xffff_ffff
   for byte in bytes {
     crc ^= UInt32(byte)
@@ -57,25 +57,25 @@ public func checksum(_ bytes: [UInt8]) -> UInt32 {
 
 /// The part of an id that is shown and that people tell each other: its first 104 bits. Nobody can make another id that
 /// begins with them.
-public struct DisplayedID<Kind: IdentifierKind>: Hashable, Sendable, CustomStringConvertible {
+package struct DisplayedID<Kind: IdentifierKind>: Hashable, Sendable, CustomStringConvertible {
   static var size: Int { 13 }
 
   private let head: [UInt8]
 
-  public init(_ id: Identifier<Kind>) { head = Array(id.bytes.prefix(Self.size)) }
+  package init(_ id: Identifier<Kind>) { head = Array(id.bytes.prefix(Self.size)) }
 
   /// Reads a displayed id. Returns nil if the text is not a valid one.
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     guard Identifier<Kind>.fault(inDisplayed: text) == nil,
       let bytes = Base32.decode(Identifier<Kind>.canonical(text).dropFirst(Kind.prefix.count + 1))
     else { return nil }
     head = Array(bytes.prefix(Self.size))
   }
 
-  public func names(_ id: Identifier<Kind>) -> Bool { self == DisplayedID(id) }
+  package func names(_ id: Identifier<Kind>) -> Bool { self == DisplayedID(id) }
 
   /// The kind, as in `device-`, and 24 characters for these bits and a 16-bit checksum.
-  public var description: String {
+  package var description: String {
     let check = checksum(Array(Kind.prefix.utf8) + head)
     return Kind.prefix + "-"
       + Base32.encode(head + [UInt8(truncatingIfNeeded: check >> 8), UInt8(truncatingIfNeeded: check)])
@@ -87,15 +87,15 @@ public struct DisplayedID<Kind: IdentifierKind>: Hashable, Sendable, CustomStrin
 }
 
 extension Identifier: CustomStringConvertible {
-  public var description: String { DisplayedID(self).description }
+  package var description: String { DisplayedID(self).description }
 
   /// Returns a displayed id in the form in which it is compared: without the blanks around it, and in lower case.
   /// People may paste it with either.
-  public static func canonical(_ text: String) -> String { trimmed(text).asciiLowercased }
+  package static func canonical(_ text: String) -> String { trimmed(text).asciiLowercased }
 
   /// Returns the fault in a text that should be a displayed id, or nil if its form and checksum are right. Blanks
   /// around it and upper case are no fault (see `canonical`).
-  public static func fault(inDisplayed text: String) -> String? {
+  package static func fault(inDisplayed text: String) -> String? {
     let text = canonical(text)
     guard text.hasPrefix(Kind.prefix + "-") else {
       if let other = kind(ofDisplayed: text) { return "it is \(other), and “\(Kind.prefix)-…” is asked for" }
@@ -132,10 +132,10 @@ func trimmed(_ text: String) -> String {
 
 extension Author: CustomStringConvertible {
   /// The device's text, a slash and the instance.
-  public var description: String { "\(device)/\(instance)" }
+  package var description: String { "\(device)/\(instance)" }
 }
 
 extension InstanceID: CustomStringConvertible {
   /// The number in lower-case hexadecimal, without leading zeros.
-  public var description: String { String(value, radix: 16) }
+  package var description: String { String(value, radix: 16) }
 }

@@ -1,31 +1,31 @@
 /// A hybrid time: 48 bits of milliseconds since 1970, and 16 bits of counter. Times below 2⁴⁸ are import times (see
 /// `init(importedAt:)`).
-public struct HybridTime: Hashable, Comparable, Sendable {
-  public let value: UInt64
+package struct HybridTime: Hashable, Comparable, Sendable {
+  package let value: UInt64
 
-  public static let zero = HybridTime(0)
+  package static let zero = HybridTime(0)
 
-  public init(_ value: UInt64) { self.value = value }
+  package init(_ value: UInt64) { self.value = value }
 
   /// Creates a time with counter 0. Times outside 48 bits are clamped.
-  public init(milliseconds: Int64) {
+  package init(milliseconds: Int64) {
     value = UInt64(min(max(milliseconds, 0), (1 << 48) - 1)) << 16
   }
 
   /// The time right after this one. The last time is its own successor.
-  public var next: HybridTime { HybridTime(value.saturatingAdding(1)) }
+  package var next: HybridTime { HybridTime(value.saturatingAdding(1)) }
 
   /// The greatest generation that a change set signed at this time may give a record.
   ///
   /// An author's time is later than every time that it has merged, and one change set raises a record by at most two
   /// generations. So an honest author always stays within the bound, even after reverts. The bound depends only on
   /// signed data, so every device judges alike. It leaves room above each generation that a merged record can have.
-  public var greatestGeneration: UInt64 { value.saturatingMultiplied(by: 2) }
+  package var greatestGeneration: UInt64 { value.saturatingMultiplied(by: 2) }
 
-  public var milliseconds: Int64 { Int64(value >> 16) }
-  public var counter: UInt16 { UInt16(truncatingIfNeeded: value) }
+  package var milliseconds: Int64 { Int64(value >> 16) }
+  package var counter: UInt16 { UInt16(truncatingIfNeeded: value) }
 
-  public static func < (left: Self, right: Self) -> Bool { left.value < right.value }
+  package static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }
 
 extension HybridTime {
@@ -39,58 +39,58 @@ extension HybridTime {
   /// against the mesh.
   ///
   /// - Parameter time: The time at which the value was noted, rounded up to a millisecond.
-  public init(importedAt time: HybridTime) {
+  package init(importedAt time: HybridTime) {
     self.init(Self.imports - 1 - UInt64(min(time.wholeMilliseconds.milliseconds, Int64(Self.imports - 2))))
   }
 
-  public static let lastImport = HybridTime(imports - 1)
+  package static let lastImport = HybridTime(imports - 1)
 
-  public var isImport: Bool { value < Self.imports }
+  package var isImport: Bool { value < Self.imports }
 
   /// The time at which an imported value was noted. Zero, the import time of the first versions, carries no such time,
   /// and returns itself. Other times return themselves too.
-  public var noted: HybridTime {
+  package var noted: HybridTime {
     isImport && self != .zero ? HybridTime(milliseconds: Int64(Self.imports - 1 - value)) : self
   }
 
   /// The first time with counter 0 that is not before this one.
-  public var wholeMilliseconds: HybridTime {
+  package var wholeMilliseconds: HybridTime {
     counter == 0 ? self : HybridTime(milliseconds: milliseconds + 1)
   }
 }
 
 /// A clock whose hybrid times are strictly greater than all times that it gave or witnessed before.
-public struct HybridClock: Sendable, Equatable {
+package struct HybridClock: Sendable, Equatable {
   /// The greatest time given or witnessed.
-  public private(set) var last: HybridTime
+  package private(set) var last: HybridTime
 
-  public init(last: HybridTime = .zero) { self.last = last }
+  package init(last: HybridTime = .zero) { self.last = last }
 
   /// Returns the next time. It is the noted time in milliseconds, clamped to `now`, if that is greater than all earlier
   /// times. Otherwise it is the time right after the last one.
-  public mutating func tick(noted: Int64, now: Int64) -> HybridTime {
+  package mutating func tick(noted: Int64, now: Int64) -> HybridTime {
     let wanted = HybridTime(milliseconds: min(noted, now))
     last = max(wanted, last.next)
     return last
   }
 
-  public mutating func witness(_ time: HybridTime) {
+  package mutating func witness(_ time: HybridTime) {
     if time > last { last = time }
   }
 }
 
 /// The time and the author of a column's last write. Stamps are totally ordered: the author breaks ties, and nothing
 /// else does.
-public struct Stamp: Hashable, Comparable, Sendable {
-  public let time: HybridTime
-  public let author: Author
+package struct Stamp: Hashable, Comparable, Sendable {
+  package let time: HybridTime
+  package let author: Author
 
-  public init(time: HybridTime, author: Author) {
+  package init(time: HybridTime, author: Author) {
     self.time = time
     self.author = author
   }
 
-  public static func < (left: Self, right: Self) -> Bool {
+  package static func < (left: Self, right: Self) -> Bool {
     left.time == right.time ? left.author < right.author : left.time < right.time
   }
 }

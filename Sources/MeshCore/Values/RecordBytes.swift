@@ -1,11 +1,11 @@
 /// The canonical bytes of a live record: names, key, generation, stamps and values. Its hash and a zone's digest are
 /// computed from them. They are equal on all nodes that have merged the same change sets.
-public struct RecordBytes: Sendable {
+package struct RecordBytes: Sendable {
   private var writer = ByteWriter(capacity: 256)
   private var before: Stamp?
 
   /// - Parameter table: The table's name, with A to Z in lower case.
-  public init(table: [UInt8], key: Value, generation: UInt64) {
+  package init(table: [UInt8], key: Value, generation: UInt64) {
     writer.sized(table)
     key.write(to: &writer)
     writer.varint(generation)
@@ -13,7 +13,7 @@ public struct RecordBytes: Sendable {
 
   /// Adds a column. Call it in the order of the folded column names. The stamp is left out if it equals that of the
   /// column before.
-  public mutating func add(_ name: [UInt8], _ stamp: Stamp, _ value: Value) {
+  package mutating func add(_ name: [UInt8], _ stamp: Stamp, _ value: Value) {
     writer.sized(name)
     if stamp == before {
       writer.byte(0)
@@ -27,7 +27,7 @@ public struct RecordBytes: Sendable {
   }
 
   /// Returns BLAKE2b-128 as its two halves, little-endian.
-  public func hash(_ cryptography: any Cryptography) -> (low: UInt64, high: UInt64) {
+  package func hash(_ cryptography: any Cryptography) -> (low: UInt64, high: UInt64) {
     writer.bytes.withUnsafeBytes { cryptography.hash128($0) }
   }
 }

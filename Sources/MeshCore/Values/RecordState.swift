@@ -3,40 +3,40 @@
 ///
 /// Generation 0 is a record that was never created. Odd generations are alive, and even ones above 0 are deleted. The
 /// greater generation wins as a whole, with its columns. Within one generation, each column's greater stamp wins.
-public struct RecordState<Column: Hashable & Sendable>: Hashable, Sendable {
-  public struct Cell: Hashable, Sendable {
-    public var stamp: Stamp
-    public var value: Value
-    public init(stamp: Stamp, value: Value) {
+package struct RecordState<Column: Hashable & Sendable>: Hashable, Sendable {
+  package struct Cell: Hashable, Sendable {
+    package var stamp: Stamp
+    package var value: Value
+    package init(stamp: Stamp, value: Value) {
       self.stamp = stamp
       self.value = value
     }
   }
 
-  public private(set) var generation: UInt64
+  package private(set) var generation: UInt64
   /// The stamp of the generation's birth or delete. Nil in an edit, which knows only its columns.
-  public private(set) var life: Stamp?
+  package private(set) var life: Stamp?
   /// The values of columns. Empty in a deleted generation. A column that is not listed has its default.
-  public private(set) var cells: [Column: Cell]
+  package private(set) var cells: [Column: Cell]
 
-  public init(generation: UInt64 = 0, life: Stamp? = nil, cells: [Column: Cell] = [:]) {
+  package init(generation: UInt64 = 0, life: Stamp? = nil, cells: [Column: Cell] = [:]) {
     self.generation = generation
     self.life = life
     self.cells = generation.isAlive ? cells : [:]
   }
 
-  public var isAlive: Bool { generation.isAlive }
+  package var isAlive: Bool { generation.isAlive }
 
   /// A cell that lost against another one.
-  public struct Loss: Hashable, Sendable {
-    public var column: Column
-    public var loser: Cell
+  package struct Loss: Hashable, Sendable {
+    package var column: Column
+    package var loser: Cell
     /// The winning stamp: that of the winning cell, or that of the generation's birth or delete.
-    public var winner: Stamp?
+    package var winner: Stamp?
     /// True if the losing value was here and the winner arrived. False if the losing value arrived.
-    public var wasLocal: Bool
+    package var wasLocal: Bool
 
-    public init(column: Column, loser: Cell, winner: Stamp?, wasLocal: Bool) {
+    package init(column: Column, loser: Cell, winner: Stamp?, wasLocal: Bool) {
       self.column = column
       self.loser = loser
       self.winner = winner
@@ -49,7 +49,7 @@ public struct RecordState<Column: Hashable & Sendable>: Hashable, Sendable {
   ///
   /// - Returns: The cells that lost.
   @discardableResult
-  public mutating func merge(_ other: RecordState) -> [Loss] {
+  package mutating func merge(_ other: RecordState) -> [Loss] {
     if other.generation > generation {
       let losses = cells.map { Loss(column: $0.key, loser: $0.value, winner: other.life, wasLocal: true) }
       self = other
@@ -78,11 +78,11 @@ public struct RecordState<Column: Hashable & Sendable>: Hashable, Sendable {
 
 extension UInt64 {
   /// Whether a generation is alive: it is odd.
-  public var isAlive: Bool { self & 1 == 1 }
+  package var isAlive: Bool { self & 1 == 1 }
 
   /// The next generation, which deletes a living record or revives a deleted one.
-  public var nextGeneration: UInt64 { saturatingAdding(1) }
+  package var nextGeneration: UInt64 { saturatingAdding(1) }
 
   /// The first generation after this one in which the record is alive.
-  public var nextLife: UInt64 { saturatingAdding(isAlive ? 2 : 1) }
+  package var nextLife: UInt64 { saturatingAdding(isAlive ? 2 : 1) }
 }

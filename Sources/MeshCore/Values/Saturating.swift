@@ -3,19 +3,19 @@
 /// numbers that their decoder has bounded.
 extension FixedWidthInteger {
   /// Returns the sum, or the bound of the type that it would pass.
-  public func saturatingAdding(_ other: Self) -> Self {
+  package func saturatingAdding(_ other: Self) -> Self {
     let (sum, overflow) = addingReportingOverflow(other)
     return overflow ? (other < 0 ? .min : .max) : sum
   }
 
   /// Returns the difference, or the bound of the type that it would pass.
-  public func saturatingSubtracting(_ other: Self) -> Self {
+  package func saturatingSubtracting(_ other: Self) -> Self {
     let (difference, overflow) = subtractingReportingOverflow(other)
     return overflow ? (other < 0 ? .max : .min) : difference
   }
 
   /// Returns the product, or the bound of the type that it would pass.
-  public func saturatingMultiplied(by other: Self) -> Self {
+  package func saturatingMultiplied(by other: Self) -> Self {
     let (product, overflow) = multipliedReportingOverflow(by: other)
     return overflow ? ((self < 0) == (other < 0) ? .max : .min) : product
   }

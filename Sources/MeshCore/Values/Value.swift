@@ -1,6 +1,6 @@
 /// A value as SQLite stores it, bit for bit. Text is bytes, because a text in SQLite may hold NULs and need not be
 /// valid UTF-8.
-public enum Value: Hashable, Sendable {
+package enum Value: Hashable, Sendable {
   case null
   case integer(Int64)
   /// The 64 bits of the double, so that equality is identity (−0 is not 0). SQLite never stores NaN.
@@ -11,7 +11,7 @@ public enum Value: Hashable, Sendable {
   case asset(Asset)
 
   /// Hashes the bytes as a whole. An array would be hashed byte by byte.
-  public func hash(into hasher: inout Hasher) {
+  package func hash(into hasher: inout Hasher) {
     hasher.combine(rank)
     switch self {
     case .null: break
@@ -23,8 +23,8 @@ public enum Value: Hashable, Sendable {
   }
 
   /// Returns NULL for NaN, as SQLite does.
-  public static func real(_ double: Double) -> Value { double.isNaN ? .null : .real(double.bitPattern) }
-  public static func text(_ string: String) -> Value { .text(Array(string.utf8)) }
+  package static func real(_ double: Double) -> Value { double.isNaN ? .null : .real(double.bitPattern) }
+  package static func text(_ string: String) -> Value { .text(Array(string.utf8)) }
 
   /// The tags on the wire. In a field, 5 is an asset's manifest, and 6 and 8 are long values. Tag 7 is reserved.
   private enum Tag {
@@ -37,7 +37,7 @@ public enum Value: Hashable, Sendable {
   }
 
   /// The greatest number of bytes that the encoding takes: the payload, and an allowance for tag and length.
-  public var encodedBound: Int {
+  package var encodedBound: Int {
     switch self {
     case .null: 1
     case .integer, .real: 11
@@ -48,7 +48,7 @@ public enum Value: Hashable, Sendable {
 
   /// Writes the value. An asset is written as its id and size, which only serves to hash it. On the wire, its manifest
   /// takes that place (see `FieldValue`), so no reader accepts this form.
-  public func write(to writer: inout ByteWriter) {
+  package func write(to writer: inout ByteWriter) {
     switch self {
     case .null:
       writer.byte(Tag.null)
@@ -71,7 +71,7 @@ public enum Value: Hashable, Sendable {
     }
   }
 
-  public init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(DecodingError) {
     try self.init(tag: try reader.byte(), from: &reader)
   }
 
@@ -106,7 +106,7 @@ extension Value: Comparable {
     }
   }
 
-  public static func < (left: Value, right: Value) -> Bool {
+  package static func < (left: Value, right: Value) -> Bool {
     switch (left, right) {
     case (.integer(let a), .integer(let b)): a < b
     case (.real(let a), .real(let b)):

@@ -1,36 +1,36 @@
 /// The highest contiguous number of each author's change sets. Numbers start at 1. An author that is not listed is at
 /// 0.
-public struct VersionVector: Hashable, Sendable {
-  public private(set) var numbers: [Author: UInt64]
+package struct VersionVector: Hashable, Sendable {
+  package private(set) var numbers: [Author: UInt64]
 
-  public init(_ numbers: [Author: UInt64] = [:]) { self.numbers = numbers.filter { $0.value > 0 } }
+  package init(_ numbers: [Author: UInt64] = [:]) { self.numbers = numbers.filter { $0.value > 0 } }
 
-  public subscript(author: Author) -> UInt64 {
+  package subscript(author: Author) -> UInt64 {
     get { numbers[author] ?? 0 }
     set { numbers[author] = newValue == 0 ? nil : newValue }
   }
 
-  public var authors: [Author] { numbers.keys.sorted() }
+  package var authors: [Author] { numbers.keys.sorted() }
 
   /// Returns whether every number here is at most the other vector's.
-  public func isCovered(by other: VersionVector) -> Bool {
+  package func isCovered(by other: VersionVector) -> Bool {
     numbers.allSatisfy { $0.value <= other[$0.key] }
   }
 
   /// Returns the number of change sets that this vector has and the other one lacks. Stops at the greatest number if
   /// the sum is above it.
-  public func count(beyond other: VersionVector) -> UInt64 {
+  package func count(beyond other: VersionVector) -> UInt64 {
     numbers.reduce(0) { sum, entry in
       let theirs = other[entry.key]
       return entry.value > theirs ? sum.saturatingAdding(entry.value - theirs) : sum
     }
   }
 
-  public mutating func formUnion(_ other: VersionVector) {
+  package mutating func formUnion(_ other: VersionVector) {
     for (author, number) in other.numbers where number > self[author] { self[author] = number }
   }
 
-  public func write(to writer: inout ByteWriter) {
+  package func write(to writer: inout ByteWriter) {
     writer.list(authors) { writer, author in
       author.write(to: &writer)
       writer.varint(self[author])
@@ -39,7 +39,7 @@ public struct VersionVector: Hashable, Sendable {
 
   /// Reads a vector. Authors come in ascending order, each once, with a number above zero, so that a vector has one
   /// encoding.
-  public init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(DecodingError) {
     var numbers: [Author: UInt64] = [:]
     var previous: Author?
     for _ in 0..<(try reader.count(Limits.authors, "authors")) {
@@ -55,42 +55,42 @@ public struct VersionVector: Hashable, Sendable {
 
 /// The state that the author of a change set had merged: for each author a number, and the hybrid time of the change
 /// set with that number. The author had seen a stamp (t, B) if and only if t is at most B's time here.
-public struct CausalContext: Hashable, Sendable {
-  public struct Seen: Hashable, Sendable {
-    public var number: UInt64
-    public var time: HybridTime
-    public init(number: UInt64, time: HybridTime) {
+package struct CausalContext: Hashable, Sendable {
+  package struct Seen: Hashable, Sendable {
+    package var number: UInt64
+    package var time: HybridTime
+    package init(number: UInt64, time: HybridTime) {
       self.number = number
       self.time = time
     }
   }
 
-  public private(set) var entries: [Author: Seen]
+  package private(set) var entries: [Author: Seen]
 
-  public init(_ entries: [Author: Seen] = [:]) { self.entries = entries }
+  package init(_ entries: [Author: Seen] = [:]) { self.entries = entries }
 
-  public subscript(author: Author) -> Seen? {
+  package subscript(author: Author) -> Seen? {
     get { entries[author] }
     set { entries[author] = newValue }
   }
 
   /// Returns whether a stamp had been seen. An import stamp had been seen if the change set that carried it had.
-  public func hasSeen(_ stamp: Stamp) -> Bool {
+  package func hasSeen(_ stamp: Stamp) -> Bool {
     entries[stamp.author].map { stamp.time.noted <= $0.time } ?? false
   }
 
-  public var vector: VersionVector { VersionVector(entries.mapValues(\.number)) }
+  package var vector: VersionVector { VersionVector(entries.mapValues(\.number)) }
 
   /// Returns the entries that are not in `earlier`, or are further here. Leaves out entries that went back because
   /// their author got a cutoff: a signed context can only grow.
-  public func difference(from earlier: CausalContext) -> CausalContext {
+  package func difference(from earlier: CausalContext) -> CausalContext {
     CausalContext(
       entries.filter { author, seen in earlier[author].map { seen.number > $0.number } ?? true })
   }
 
   /// Applies a difference to this context. Each entry must be new here, or further in number and in time. Throws, and
   /// changes nothing, if one is not, or if the result would have more authors than a zone may have.
-  public mutating func advance(by difference: CausalContext) throws(DecodingError) {
+  package mutating func advance(by difference: CausalContext) throws(DecodingError) {
     for (author, seen) in difference.entries {
       guard let known = entries[author] else { continue }
       guard seen.number > known.number, seen.time > known.time else { throw .invalid("a context only advances") }
@@ -100,7 +100,7 @@ public struct CausalContext: Hashable, Sendable {
     entries = merged
   }
 
-  public func write(to writer: inout ByteWriter) {
+  package func write(to writer: inout ByteWriter) {
     writer.list(entries.keys.sorted()) { writer, author in
       author.write(to: &writer)
       writer.varint(entries[author]?.number ?? 0)
@@ -108,7 +108,7 @@ public struct CausalContext: Hashable, Sendable {
     }
   }
 
-  public init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(DecodingError) {
     var entries: [Author: Seen] = [:]
     var previous: Author?
     for _ in 0..<(try reader.count(Limits.authors, "authors")) {

@@ -1,28 +1,28 @@
-public import MeshCore
+package import MeshCore
 
 /// The signing key of an account, which certifies its devices. It stays on the machine that created the account.
-public struct AccountKey: Sendable {
+package struct AccountKey: Sendable {
   private let seed: Secret
   private let pair: Ed25519
 
   /// Creates a new key. Outside of simulations, `randomness` is the operating system's generator.
-  public init(randomness: any Randomness) {
+  package init(randomness: any Randomness) {
     self.init(seed: randomness.bytes(Ed25519.seedSize))
   }
 
   /// Reads the key from the bytes of a key file. Throws `.keyFile` if they don't come from `encoded`.
-  public init(encoded: [UInt8]) throws(CryptoError) {
+  package init(encoded: [UInt8]) throws(CryptoError) {
     self.init(seed: try KeyFile.account.decode(encoded))
   }
 
   /// The bytes of a key file, including the seed. Write them only to a place that only this user can read.
-  public var encoded: [UInt8] { KeyFile.account.encode(seed.bytes) }
+  package var encoded: [UInt8] { KeyFile.account.encode(seed.bytes) }
 
   /// The Ed25519 public key, 32 bytes.
-  public var publicKey: [UInt8] { pair.publicKey }
+  package var publicKey: [UInt8] { pair.publicKey }
 
   /// Returns the Ed25519 signature of a message, 64 bytes.
-  public func sign(_ message: [UInt8]) -> [UInt8] { pair.sign(message) }
+  package func sign(_ message: [UInt8]) -> [UInt8] { pair.sign(message) }
 
   private init(seed: [UInt8]) {
     self.seed = Secret(seed)

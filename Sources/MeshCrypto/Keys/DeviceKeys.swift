@@ -1,8 +1,8 @@
-public import MeshCore
+package import MeshCore
 
 /// The private keys of one device: for signing (Ed25519), for sessions and for sealing (X25519). They leave this value
 /// only as the bytes of a key file.
-public struct DeviceKeys: DeviceSecrets {
+package struct DeviceKeys: DeviceSecrets {
   private let seeds: Secret
   private let signing: Ed25519
   private let sealing: X25519
@@ -10,25 +10,25 @@ public struct DeviceKeys: DeviceSecrets {
   let noiseStatic: X25519
 
   /// Creates new keys. Outside of simulations, `randomness` is the operating system's generator.
-  public init(randomness: any Randomness) {
+  package init(randomness: any Randomness) {
     self.init(seeds: randomness.bytes(Self.seedCount * Self.seedSize))
   }
 
   /// Reads keys from the bytes of a key file. Throws `.keyFile` if they don't come from `encoded`.
-  public init(encoded: [UInt8]) throws(CryptoError) {
+  package init(encoded: [UInt8]) throws(CryptoError) {
     self.init(seeds: try KeyFile.device.decode(encoded))
   }
 
   /// The bytes of a key file, including all three seeds. Write them only to a place that only this user can read.
-  public var encoded: [UInt8] { KeyFile.device.encode(seeds.bytes) }
+  package var encoded: [UInt8] { KeyFile.device.encode(seeds.bytes) }
 
-  public var signingKey: [UInt8] { signing.publicKey }
-  public var sealingKey: [UInt8] { sealing.publicKey }
-  public var sessionKey: [UInt8] { noiseStatic.publicKey }
+  package var signingKey: [UInt8] { signing.publicKey }
+  package var sealingKey: [UInt8] { sealing.publicKey }
+  package var sessionKey: [UInt8] { noiseStatic.publicKey }
 
-  public func sign(_ message: [UInt8]) -> [UInt8] { signing.sign(message) }
+  package func sign(_ message: [UInt8]) -> [UInt8] { signing.sign(message) }
 
-  public func open(_ sealed: [UInt8], epoch: [UInt8], context: [UInt8]) -> [UInt8]? {
+  package func open(_ sealed: [UInt8], epoch: [UInt8], context: [UInt8]) -> [UInt8]? {
     SealedSecret.open(sealed, by: sealing, epoch: epoch, context: context)
   }
 

@@ -1,21 +1,21 @@
-public import MeshCore
+package import MeshCore
 
 /// The offline key of an account, which can name a successor of its signing key. A person keeps it as text.
 ///
 /// The text is `mesh-recovery-` and 56 characters of base32 in groups of eight. They encode the 32-byte seed and three
 /// bytes of BLAKE2b-256 over `mesh/1/recovery-key` ‖ seed. Case, blanks and hyphens between groups don't matter when
 /// the text is read.
-public struct RecoveryKey: Sendable {
+package struct RecoveryKey: Sendable {
   private let seed: Secret
   private let pair: Ed25519
 
   /// Creates a new key. Outside of simulations, `randomness` is the operating system's generator.
-  public init(randomness: any Randomness) {
+  package init(randomness: any Randomness) {
     self.init(seed: randomness.bytes(Ed25519.seedSize))
   }
 
   /// Reads a key from its text. Throws `.recoveryText` with the fault, but never with the contents.
-  public init(text: String) throws(CryptoError) {
+  package init(text: String) throws(CryptoError) {
     let digits = try Self.digits(in: text)
     guard digits.count == Self.digitCount, let bytes = Base32.decode(digits) else {
       throw CryptoError(
@@ -29,7 +29,7 @@ public struct RecoveryKey: Sendable {
   }
 
   /// The whole key as text, which is shown once and kept offline.
-  public var text: String {
+  package var text: String {
     let digits = Array(Base32.encode(seed.bytes + Self.checksum(seed.bytes)))
     let groups = stride(from: 0, to: digits.count, by: Self.group).map {
       String(digits[$0..<min($0 + Self.group, digits.count)])
@@ -38,10 +38,10 @@ public struct RecoveryKey: Sendable {
   }
 
   /// The Ed25519 public key, 32 bytes.
-  public var publicKey: [UInt8] { pair.publicKey }
+  package var publicKey: [UInt8] { pair.publicKey }
 
   /// Returns the Ed25519 signature of a message, 64 bytes.
-  public func sign(_ message: [UInt8]) -> [UInt8] { pair.sign(message) }
+  package func sign(_ message: [UInt8]) -> [UInt8] { pair.sign(message) }
 
   private init(seed: [UInt8]) {
     self.seed = Secret(seed)

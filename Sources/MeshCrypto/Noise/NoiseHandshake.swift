@@ -1,4 +1,4 @@
-public import MeshCore
+package import MeshCore
 
 /// One side of a handshake Noise_XX_25519_ChaChaPoly_BLAKE2b (Noise specification, revision 34) with empty payloads.
 ///
@@ -10,8 +10,8 @@ public import MeshCore
 ///
 /// After the third message, both sides call `split()`. A message that fails ends the handshake, and every later step is
 /// refused.
-public struct NoiseHandshake: Sendable {
-  public enum Role: Sendable, Equatable {
+package struct NoiseHandshake: Sendable {
+  package enum Role: Sendable, Equatable {
     /// The initiator.
     case dialler
     /// The responder.
@@ -19,11 +19,11 @@ public struct NoiseHandshake: Sendable {
   }
 
   /// The text on which both sides must agree before the handshake begins.
-  public static let prologue = Array("mesh/1".utf8)
+  package static let prologue = Array("mesh/1".utf8)
   /// The size of each message in bytes, in order. Nothing else is ever sent or accepted.
-  public static let messageSizes = [32, 96, 64]
+  package static let messageSizes = [32, 96, 64]
 
-  public let role: Role
+  package let role: Role
   private let ownStatic: X25519
   private let ownEphemeral: X25519
   private var remoteEphemeral: [UInt8] = []
@@ -41,7 +41,7 @@ public struct NoiseHandshake: Sendable {
   /// - Parameters:
   ///   - keys: The device's keys. This side shows their session key.
   ///   - randomness: The source of this side's ephemeral key. 32 bytes are read here.
-  public init(
+  package init(
     role: Role, keys: DeviceKeys, prologue: [UInt8] = Self.prologue, randomness: any Randomness
   ) {
     self.role = role
@@ -53,7 +53,7 @@ public struct NoiseHandshake: Sendable {
 
   /// The size of the next message in bytes if it is the peer's turn, or nil if it is this side's turn or no message is
   /// left.
-  public var expectedSize: Int? {
+  package var expectedSize: Int? {
     guard case .expecting(let message) = state, message < Self.messageSizes.count, !isOwnTurn(message) else {
       return nil
     }
@@ -61,11 +61,11 @@ public struct NoiseHandshake: Sendable {
   }
 
   /// True if only `split()` is left to call.
-  public var isComplete: Bool { state == .expecting(message: Self.messageSizes.count) }
+  package var isComplete: Bool { state == .expecting(message: Self.messageSizes.count) }
 
   /// Returns the next message of this side. Throws `.outOfTurn` if it is the peer's turn, and `.lowOrderKey` if an
   /// agreement is all zero.
-  public mutating func writeMessage() throws(CryptoError) -> [UInt8] {
+  package mutating func writeMessage() throws(CryptoError) -> [UInt8] {
     let message = try begin(ownTurn: true)
     let bytes: [UInt8] =
       switch message {
@@ -79,7 +79,7 @@ public struct NoiseHandshake: Sendable {
   }
 
   /// Reads the peer's next message. Throws `.outOfTurn`, `.messageSize`, `.authentication` or `.lowOrderKey`.
-  public mutating func readMessage(_ bytes: [UInt8]) throws(CryptoError) {
+  package mutating func readMessage(_ bytes: [UInt8]) throws(CryptoError) {
     let message = try begin(ownTurn: false)
     guard bytes.count == Self.messageSizes[message] else {
       throw CryptoError(
@@ -95,7 +95,7 @@ public struct NoiseHandshake: Sendable {
   }
 
   /// Returns the session after the third message. Throws `.outOfTurn` before it.
-  public func split() throws(CryptoError) -> NoiseSession {
+  package func split() throws(CryptoError) -> NoiseSession {
     guard isComplete else { throw CryptoError(.outOfTurn, "the handshake is not complete") }
     let (dialler, listener) = symmetric.split()
     return NoiseSession(

@@ -1,17 +1,17 @@
 /// The two ciphers of a completed handshake. The messages of one direction are numbered. Each can be decrypted once, in
 /// order, and a failure ends the session.
-public struct NoiseSession: Sendable {
+package struct NoiseSession: Sendable {
   /// The size of the longest message in bytes, including the tag. It is the limit of the Noise specification.
-  public static let maximumMessage = 65_535
+  package static let maximumMessage = 65_535
   /// The bytes that encryption adds to a plaintext.
-  public static let tagSize = CipherState.tagSize
+  package static let tagSize = CipherState.tagSize
   /// The size of the longest plaintext of one message, in bytes.
-  public static let maximumPlaintext = maximumMessage - tagSize
+  package static let maximumPlaintext = maximumMessage - tagSize
 
   /// The 64 bytes that identify this session. They are the same on both sides, and different for every session.
-  public let handshakeHash: [UInt8]
+  package let handshakeHash: [UInt8]
   /// The peer's static X25519 key, 32 bytes. The peer has proven that it holds the key.
-  public let remoteStatic: [UInt8]
+  package let remoteStatic: [UInt8]
   private var sending: CipherState
   private var receiving: CipherState
 
@@ -23,25 +23,25 @@ public struct NoiseSession: Sendable {
   }
 
   /// Returns the ciphertext and its tag. Throws `.messageSize` above `maximumPlaintext` bytes, or `.nonceExhausted`.
-  public mutating func encrypt(_ plaintext: [UInt8]) throws(CryptoError) -> [UInt8] {
+  package mutating func encrypt(_ plaintext: [UInt8]) throws(CryptoError) -> [UInt8] {
     try checkSize(plaintext.count + Self.tagSize)
     return try sending.encrypt(plaintext, associated: [])
   }
 
   /// Returns the plaintext of the peer's next message. Throws `.messageSize`, `.authentication` or `.nonceExhausted`.
-  public mutating func decrypt(_ message: [UInt8]) throws(CryptoError) -> [UInt8] {
+  package mutating func decrypt(_ message: [UInt8]) throws(CryptoError) -> [UInt8] {
     try checkSize(message.count)
     return try receiving.decrypt(message, associated: [])
   }
 
   /// Encrypts without a copy. `message` is the plaintext followed by `tagSize` bytes of room.
-  public mutating func encrypt(inPlace message: UnsafeMutableRawBufferPointer) throws(CryptoError) {
+  package mutating func encrypt(inPlace message: UnsafeMutableRawBufferPointer) throws(CryptoError) {
     try checkSize(message.count)
     try sending.encrypt(inPlace: message)
   }
 
   /// Decrypts without a copy. Returns the number of bytes of plaintext that `message` now begins with.
-  public mutating func decrypt(inPlace message: UnsafeMutableRawBufferPointer) throws(CryptoError) -> Int {
+  package mutating func decrypt(inPlace message: UnsafeMutableRawBufferPointer) throws(CryptoError) -> Int {
     try checkSize(message.count)
     return try receiving.decrypt(inPlace: message)
   }

@@ -1,4 +1,4 @@
-public import MeshCore
+import MeshCore
 import TOMLKit
 
 /// The contents of `config.toml`. You may edit the file, and SIGHUP makes a daemon read it again.
@@ -16,12 +16,15 @@ public struct Configuration: Hashable, Sendable {
   /// The bytes of overwritten BLOBs that stay here so that they can be restored.
   public var keptBlobs: Int
 
+  /// The bytes of overwritten BLOBs that a new home keeps.
+  public static let defaultKeptBlobs = Choices.keptBlobs
+
   /// The default is all interfaces, because a node exists to be reached. A stranger gets no further than the handshake.
   public static let defaultListen = HostPort(host: "0.0.0.0", port: 7404)
 
   public init(
     database: String, listen: HostPort = defaultListen, advertise: HostPort? = nil, peers: [HostPort] = [],
-    keepsCopies: Bool = false, keptBlobs: Int = Choices.keptBlobs
+    keepsCopies: Bool = false, keptBlobs: Int = defaultKeptBlobs
   ) {
     self.database = database
     self.listen = listen
@@ -50,7 +53,7 @@ public struct Configuration: Hashable, Sendable {
       advertise: try source.address("advertise"),
       peers: try source.addresses("peers"),
       keepsCopies: try source.flag("keep-copies") ?? false,
-      keptBlobs: try source.size("keep-blobs") ?? Choices.keptBlobs)
+      keptBlobs: try source.size("keep-blobs") ?? Self.defaultKeptBlobs)
   }
 
   private static func parse(_ toml: String, _ path: String) throws(HomeError) -> TOMLTable {
@@ -89,7 +92,7 @@ public struct Configuration: Hashable, Sendable {
       keepsCopies ? "keep-copies = true" : "# keep-copies = true",
       "",
       "# How many bytes of BLOBs that other devices overwrote or deleted stay here, for mesh restore. \"0\" keeps none.",
-      keptBlobs == Choices.keptBlobs
+      keptBlobs == Self.defaultKeptBlobs
         ? "# keep-blobs = \(Self.quoted(ByteSize.text(keptBlobs)))"
         : "keep-blobs = \(Self.quoted(ByteSize.text(keptBlobs)))",
     ]

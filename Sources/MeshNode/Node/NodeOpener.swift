@@ -4,20 +4,22 @@ import MeshCore
 import MeshCrypto
 import MeshReplication
 import MeshStore
-public import MeshTransport
+package import MeshTransport
 
 /// Opens nodes for the command line and for apps: new nodes, nodes without a daemon, and daemons.
 public struct NodeOpener: NodeOpening {
   private let network: LocalNetwork?
   private let app: NodeApp?
 
+  /// Creates an opener of nodes that use TCP.
+  public init() { self.init(network: nil) }
+
   /// Creates an opener.
   ///
-  /// - Parameter network: The network to use instead of TCP, or nil for TCP.
-  public init(network: LocalNetwork? = nil) { self.init(network: network, app: nil) }
-
-  /// Creates an opener for an app.
-  package init(network: LocalNetwork?, app: NodeApp?) {
+  /// - Parameters:
+  ///   - network: The network to use instead of TCP, or nil for TCP.
+  ///   - app: The app that embeds the node, or nil for a node that runs by itself.
+  package init(network: LocalNetwork?, app: NodeApp? = nil) {
     (self.network, self.app) = (network, app)
   }
 

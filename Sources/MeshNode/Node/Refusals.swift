@@ -1,9 +1,9 @@
 package import MeshControl
-public import MeshCore
-public import MeshCrypto
-public import MeshReplication
-public import MeshStore
-public import MeshTransport
+import MeshCore
+import MeshCrypto
+import MeshReplication
+import MeshStore
+import MeshTransport
 
 extension Error {
   /// The message for the person who operates the node.

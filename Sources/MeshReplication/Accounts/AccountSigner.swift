@@ -1,12 +1,12 @@
 import MeshCore
 
 /// A private key that signs an account's statements.
-public struct AccountSigner: Sendable {
+package struct AccountSigner: Sendable {
   /// The Ed25519 public key, 32 bytes.
-  public let publicKey: [UInt8]
-  public let sign: @Sendable ([UInt8]) -> [UInt8]
+  package let publicKey: [UInt8]
+  package let sign: @Sendable ([UInt8]) -> [UInt8]
 
-  public init(publicKey: [UInt8], sign: @escaping @Sendable ([UInt8]) -> [UInt8]) {
+  package init(publicKey: [UInt8], sign: @escaping @Sendable ([UInt8]) -> [UInt8]) {
     self.publicKey = publicKey
     self.sign = sign
   }

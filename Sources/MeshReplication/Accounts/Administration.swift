@@ -1,18 +1,18 @@
-public import MeshCore
+package import MeshCore
 
 /// Actions that need the account's key or an administrator: revoking devices, and deciding which devices sign for the
 /// account.
-public struct Administration: Part {
+package struct Administration: Part {
   let context: Context
   let logs: ControlLogs
   let keys: KeyRing
   let changes: ControlChanges
 
   /// Whether this machine holds the key that currently signs for the account.
-  public var holdsAccountKey: Bool { book.holdsAccountKey }
+  package var holdsAccountKey: Bool { book.holdsAccountKey }
 
   /// Sets the account's key. It is used if it is the account's current key.
-  public func sign(with signer: AccountSigner) { book.sign(with: signer) }
+  package func sign(with signer: AccountSigner) { book.sign(with: signer) }
 
   func power(to act: String) throws -> AccountPower {
     guard let power = book.power else {
@@ -46,7 +46,7 @@ public struct Administration: Part {
 
   /// Revokes a device permanently: revokes its certificate, cuts it in every zone at the last change set merged here,
   /// and creates a new epoch. Its sessions are closed.
-  public func revoke(_ device: DeviceID, now: Moment) throws {
+  package func revoke(_ device: DeviceID, now: Moment) throws {
     let power = try power(to: "revoke a device")
     let certificate = try certificate(known: device)
     guard device != self.device else {
@@ -67,7 +67,7 @@ public struct Administration: Part {
 
   /// Makes another device of the account an administrator. It can certify and revoke devices that are not
   /// administrators.
-  public func promote(_ device: DeviceID, now: Moment) throws {
+  package func promote(_ device: DeviceID, now: Moment) throws {
     let power = try keyPower(to: "promote a device")
     _ = try certificate(known: device)
     guard device != self.device else {
@@ -90,7 +90,7 @@ public struct Administration: Part {
   }
 
   /// Ends an administrator's power. The signatures that are known here stay valid, signed again with the account's key.
-  public func demote(_ device: DeviceID, now: Moment) throws {
+  package func demote(_ device: DeviceID, now: Moment) throws {
     let power = try keyPower(to: "demote an administrator")
     _ = try certificate(known: device)
     guard account.administrators[device] != nil else {
@@ -102,7 +102,7 @@ public struct Administration: Part {
   }
 
   /// Signs the certificate of a device again whose signer no longer counts.
-  public func confirm(_ device: DeviceID, now: Moment) throws {
+  package func confirm(_ device: DeviceID, now: Moment) throws {
     let power = try power(to: "confirm a device")
     let certificate = try certificate(known: device)
     guard account.isUnconfirmed(device) else {
@@ -128,7 +128,7 @@ public struct Administration: Part {
   ///   - recovery: The recovery key.
   ///   - readmitted: Revoked devices to admit again, because a thief of the former key may have revoked them. This
   ///     device is always included.
-  public func replaceKey(
+  package func replaceKey(
     with signer: AccountSigner, recovery: AccountSigner, readmitting readmitted: Set<DeviceID>, now: Moment
   ) throws {
     guard recovery.publicKey == account.genesis.recoveryKey else {
@@ -191,7 +191,7 @@ public struct Administration: Part {
   /// Creates the account's private zone: its genesis, its name and its first epoch. Only the device that created the
   /// account does this. If an earlier attempt was interrupted, its records stay, and the missing ones are added.
   @discardableResult
-  public func createPrivateZone(title: String, now: Moment) throws -> ZoneID {
+  package func createPrivateZone(title: String, now: Moment) throws -> ZoneID {
     let zone = try zones.privateZone(of: account.id) ?? openPrivateZone()
     if zones[zone]?.state.title.isEmpty == true {
       try logs.append(.title(title, time: HybridTime(milliseconds: now.wall)), zone)

@@ -1,4 +1,4 @@
-public import MeshCore
+package import MeshCore
 
 /// Gives the assets that are here to members, and gives up the bytes of an asset if a trusted device has them. A trusted
 /// device belongs to this account or, in another account's share, to the owner. The statement of another participant
@@ -7,7 +7,7 @@ public import MeshCore
 /// Two devices that evict at the same time must not rely on each other. A device that evicts therefore first says to
 /// all peers that it has nothing, and then asks. If several devices evict, the last one to begin asks when all others
 /// already say that they have nothing. It counts none of them, so at least one copy remains that no device gives up.
-public final class AssetCopies: Part {
+package final class AssetCopies: Part {
   /// The maximum number of assets whose growth is told to one peer.
   private static let toldAssets = 2_048
 
@@ -78,7 +78,7 @@ public final class AssetCopies: Part {
 
   // MARK: Evictions
 
-  public enum Holders: Sendable, Equatable {
+  package enum Holders: Sendable, Equatable {
     /// A device has not answered yet.
     case asking
     /// A device has the whole asset, and would still have it after a power failure.
@@ -89,7 +89,7 @@ public final class AssetCopies: Part {
 
   /// Begins an eviction. From now on, this node gives nothing of the asset. Returns false if an eviction of it is
   /// already running.
-  public func beginEviction(_ asset: AssetID, zones: Set<ZoneID>) -> Bool {
+  package func beginEviction(_ asset: AssetID, zones: Set<ZoneID>) -> Bool {
     guard evictions[asset] == nil else { return false }
     var asked: Set<LinkID> = []
     for link in sessions.links {
@@ -103,14 +103,14 @@ public final class AssetCopies: Part {
     return true
   }
 
-  public func holders(_ asset: AssetID) -> Holders {
+  package func holders(_ asset: AssetID) -> Holders {
     guard let eviction = evictions[asset] else { return .nobody(asked: 0) }
     if let holder = eviction.holder { return .held(by: holder) }
     let isAsking = eviction.asked.contains { sessions[$0] != nil }
     return isAsking ? .asking : .nobody(asked: eviction.askedCount)
   }
 
-  public func endEviction(_ asset: AssetID) {
+  package func endEviction(_ asset: AssetID) {
     evictions[asset] = nil
     noteGrown(asset)
   }

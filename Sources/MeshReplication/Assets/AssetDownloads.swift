@@ -1,7 +1,7 @@
-public import MeshCore
+package import MeshCore
 
 /// Requests assets from members, and puts them into their rows.
-public final class AssetDownloads: Part {
+package final class AssetDownloads: Part {
   /// The number of unrequested chunks after which their sender's session ends.
   private static let unaskedChunks = 1_024
   /// The number of complete assets that are put in place together while others arrive, because one transaction can take
@@ -26,9 +26,9 @@ public final class AssetDownloads: Part {
   private var lastSources: [AssetID: DeviceID] = [:]
   private var rate = TransferRate()
   /// The reasons that assets can't be stored here now.
-  public private(set) var faults: [AssetID: String] = [:]
+  package private(set) var faults: [AssetID: String] = [:]
   /// The bytes of assets that arrived since the start.
-  public private(set) var bytes = 0
+  package private(set) var bytes = 0
 
   private struct ToldBacklog {
     /// The backlog of assets that peers were told since the last acknowledgement, and the time at which they were.
@@ -114,7 +114,7 @@ public final class AssetDownloads: Part {
   }
 
   /// Handles requested assets and changed policies of tables.
-  public func choicesChanged() {
+  package func choicesChanged() {
     forgetAside()
     due.note(.assets)
     for zone in zones.ids { forgetBacklog(zone) }
@@ -179,7 +179,7 @@ public final class AssetDownloads: Part {
   // MARK: Backlogs
 
   /// Returns what this node is missing of a zone's assets.
-  public func backlog(_ zone: ZoneID, now: Moment) throws -> AssetBacklog {
+  package func backlog(_ zone: ZoneID, now: Moment) throws -> AssetBacklog {
     try store.assets.assetBacklog(zone, absent: fetching.absent(peers, now: now.steady))
   }
 
@@ -216,21 +216,21 @@ public final class AssetDownloads: Part {
   // MARK: Figures
 
   /// The state of an asset's download.
-  public struct Transfer: Sendable {
+  package struct Transfer: Sendable {
     /// The devices that have missing chunks, or are being asked.
-    public var sources: [DeviceID]
+    package var sources: [DeviceID]
     /// The speed in bytes per second.
-    public var speed: Int
+    package var speed: Int
     /// True if no connected device has more of it than this node.
-    public var isAbsent: Bool
+    package var isAbsent: Bool
     /// The reason that the asset can't be stored now.
-    public var fault: String?
+    package var fault: String?
   }
 
   /// Returns the state of an asset's download.
   ///
   /// - Parameter absent: The result of `absentAssets`.
-  public func transfer(of asset: AssetID, absent: Set<AssetID>?, now: Moment) -> Transfer {
+  package func transfer(of asset: AssetID, absent: Set<AssetID>?, now: Moment) -> Transfer {
     let links = fetching.sources(of: asset, peers, now: now.steady)
     return Transfer(
       sources: links.compactMap { sessions[$0]?.peer?.device }, speed: fetching.speed(of: asset, now: now.steady),
@@ -238,16 +238,16 @@ public final class AssetDownloads: Part {
   }
 
   /// Returns the assets of which no connected device has more than this node, or nil if no device is connected.
-  public func absentAssets(now: Moment) -> Set<AssetID>? {
+  package func absentAssets(now: Moment) -> Set<AssetID>? {
     let peers = peers
     return peers.isEmpty ? nil : fetching.absent(peers, now: now.steady)
   }
 
   /// Returns the devices that currently give any asset.
-  public func sources(now: Moment) -> [DeviceID] {
+  package func sources(now: Moment) -> [DeviceID] {
     fetching.sources(peers, now: now.steady).compactMap { sessions[$0]?.peer?.device }
   }
 
   /// Returns the speed of all assets in bytes per second.
-  public func speed(now: Moment) -> Int { rate.perSecond(now: now.steady) }
+  package func speed(now: Moment) -> Int { rate.perSecond(now: now.steady) }
 }

@@ -1,7 +1,7 @@
-public import MeshCore
+package import MeshCore
 
 /// The recovery for a device that signed change sets ahead of time.
-public struct Restamping: Part {
+package struct Restamping: Part {
   let context: Context
   let clocks: Clocks
   let cutoffs: Cutoffs
@@ -12,7 +12,7 @@ public struct Restamping: Part {
   /// written again with the current time.
   ///
   /// - Returns: The number of reverted change sets, by zone.
-  public func restamp(now: Moment) throws -> [ZoneID: Int] {
+  package func restamp(now: Moment) throws -> [ZoneID: Int] {
     clocks.look(now)
     if let fault = clocks.fault { throw ReplicaError.notReady("nothing was restamped: \(fault.text)") }
     guard certificate != nil else { throw ReplicaError.notReady("the account revoked this device: it signs nothing") }
@@ -41,7 +41,7 @@ public struct Restamping: Part {
   }
 
   /// Returns the authors whose last change set here is further ahead of the clock than is accepted.
-  public func signedAhead(_ id: ZoneID, now: Moment) throws -> [Author: ChangeSetHead] {
+  package func signedAhead(_ id: ZoneID, now: Moment) throws -> [Author: ChangeSetHead] {
     let citations = try store.log.citations(id)
     return try store.log.storedHeads(id).filter { author, head in
       head.time > Self.latest(now) && head.number <= cutoffs.limit(author, id, citing: citations[author]) ?? .max

@@ -1,7 +1,7 @@
-public import MeshCore
+package import MeshCore
 
 /// Admits devices to this account with device invites.
-public final class DeviceAdmission: Part {
+package final class DeviceAdmission: Part {
   let context: Context
   private let administration: Administration
   private let changes: ControlChanges
@@ -13,7 +13,7 @@ public final class DeviceAdmission: Part {
   }
 
   /// Creates an invite that admits one device to the account until `expires` (milliseconds since 1970).
-  public func issueLink(expires: Int64, addresses: [String], now: Moment) throws -> DeviceLink {
+  package func issueLink(expires: Int64, addresses: [String], now: Moment) throws -> DeviceLink {
     let power = try administration.power(to: "invite a device")
     guard account.hasRoom(under: power.authority) else { throw ReplicaError.notReady(AccountPower.isUsedUp) }
     guard expires > now.wall else { throw ReplicaError.notReady("an invite's expiry lies in the future") }

@@ -1,11 +1,11 @@
-public import MeshCore
+package import MeshCore
 
 /// The dialler's side of joining an account with a device invite, as a value.
 ///
 /// The steps are the hello with the invite's proof, the account's state, the claim, and the certificate. The other side
 /// consumes nothing before the claim.
-public struct Joining: Sendable {
-  public enum Output: Sendable {
+package struct Joining: Sendable {
+  package enum Output: Sendable {
     case send(Message)
     /// The device is certified. The values are those that the new device keeps.
     case done(Certificate, AccountState)
@@ -20,7 +20,7 @@ public struct Joining: Sendable {
   private var responder: Certificate?
   private var account: AccountState?
 
-  public init(
+  package init(
     link: DeviceLink, request: CertificateRequest, info: LinkInfo, secrets: any DeviceSecrets,
     cryptography: any Cryptography
   ) {
@@ -31,12 +31,12 @@ public struct Joining: Sendable {
     self.cryptography = cryptography
   }
 
-  public func start() -> [Output] {
+  package func start() -> [Output] {
     let proof = LinkProof(seed: link.seed, handshakeHash: info.handshakeHash, cryptography)
     return [.send(.hello(Hello(certificate: nil, accountHead: [UInt8](repeating: 0, count: 32), proof: proof)))]
   }
 
-  public mutating func receive(_ message: Message) -> [Output] {
+  package mutating func receive(_ message: Message) -> [Output] {
     switch message {
     case .hello(let hello):
       let binding = SessionBinding(

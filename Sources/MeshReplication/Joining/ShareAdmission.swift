@@ -1,7 +1,7 @@
-public import MeshCore
+package import MeshCore
 
 /// Admits other accounts to shares with invites, and adds the shares that this account joined.
-public final class ShareAdmission: Part {
+package final class ShareAdmission: Part {
   let context: Context
   private let logs: ControlLogs
   private let exchange: AccountExchange
@@ -123,7 +123,7 @@ public final class ShareAdmission: Part {
 
   /// Adds a share that this account has joined. Every signature in it was verified, and is verified again at every
   /// start.
-  public func adopt(_ joined: JoinedShare, now: Moment) throws {
+  package func adopt(_ joined: JoinedShare, now: Moment) throws {
     let new = joined.records.filter { zones[joined.zone]?.log.contains($0.id) != true }
     // The states are stored before the records that name them, and the records together. A start leaves out records
     // whose author's account it doesn't know.
@@ -141,7 +141,7 @@ public final class ShareAdmission: Part {
   }
 
   /// Returns the dialler's side of joining a share with an invite.
-  public func joining(_ link: ShareLink, _ info: LinkInfo, claims: Bool) -> ShareJoining {
+  package func joining(_ link: ShareLink, _ info: LinkInfo, claims: Bool) -> ShareJoining {
     ShareJoining(
       link: link, account: account, device: device, info: info, claims: claims, secrets: secrets,
       cryptography: cryptography)

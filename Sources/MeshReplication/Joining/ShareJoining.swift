@@ -1,11 +1,11 @@
-public import MeshCore
+package import MeshCore
 
 /// The dialler's side of joining a share with an invite, as a value.
 ///
 /// The steps are the hello with the invite's proof, the share's log, the claim, and the grant. The other side consumes
 /// nothing before the claim, and nothing is kept here before `Output.done`.
-public struct ShareJoining: Sendable {
-  public enum Output: Sendable {
+package struct ShareJoining: Sendable {
+  package enum Output: Sendable {
     case send(Message)
     /// The offer. Without `claims`, nothing else follows.
     case offered(Offer)
@@ -18,13 +18,13 @@ public struct ShareJoining: Sendable {
   }
 
   /// The facts for a person's decision.
-  public struct Offer: Sendable, Hashable {
-    public let title: String
-    public let owner: AccountID
-    public let permission: Permission
-    public let root: RecordName
+  package struct Offer: Sendable, Hashable {
+    package let title: String
+    package let owner: AccountID
+    package let permission: Permission
+    package let root: RecordName
 
-    public init(title: String, owner: AccountID, permission: Permission, root: RecordName) {
+    package init(title: String, owner: AccountID, permission: Permission, root: RecordName) {
       self.title = title
       self.owner = owner
       self.permission = permission
@@ -46,7 +46,7 @@ public struct ShareJoining: Sendable {
   /// Creates the joining side.
   ///
   /// - Parameter claims: False to see only the offer.
-  public init(
+  package init(
     link: ShareLink, account: AccountState, device: DeviceID, info: LinkInfo, claims: Bool, secrets: any DeviceSecrets,
     cryptography: any Cryptography
   ) {
@@ -60,7 +60,7 @@ public struct ShareJoining: Sendable {
     joined = JoinedShare(link.zone, account, owner: link.owner)
   }
 
-  public func start() -> [Output] {
+  package func start() -> [Output] {
     var hello = Hello(
       certificate: account.certificate(device), accountHead: account.head(cryptography),
       proof: LinkProof(seed: link.seed, handshakeHash: info.handshakeHash, cryptography))
@@ -69,7 +69,7 @@ public struct ShareJoining: Sendable {
     return [.send(.hello(hello))]
   }
 
-  public mutating func receive(_ message: Message) -> [Output] {
+  package mutating func receive(_ message: Message) -> [Output] {
     switch message {
     case .hello, .goodbye: break
     default: if responder == nil { return [.refused("the node at \(info.address) did not say who it is")] }
@@ -123,12 +123,12 @@ public struct ShareJoining: Sendable {
 }
 
 /// The log of a share and the states of its accounts, as a member showed them, with each signature verified.
-public struct JoinedShare: Sendable {
-  public let zone: ZoneID
+package struct JoinedShare: Sendable {
+  package let zone: ZoneID
   private let alwaysKept: Set<AccountID>
   /// The records, parents before children.
-  public private(set) var records: [ControlRecord] = []
-  public private(set) var accounts: Accounts
+  package private(set) var records: [ControlRecord] = []
+  package private(set) var accounts: Accounts
   /// States that were shown and are not verified yet.
   private var noted: [AccountID: [UInt8]] = [:]
   /// The bytes of the states, except for this account's and the owner's. The number of states is not bounded, because

@@ -1,12 +1,12 @@
-public import MeshCore
+package import MeshCore
 
 /// One session with a peer, as a value: it takes inputs and returns outputs.
 ///
 /// It enforces the order of the protocol (hello first), the credit window in both directions, pushing and announcing,
 /// and the keep-alive. It never touches the store. It asks its caller to read, and it hands over messages that it can't
 /// judge.
-public struct Conversation: Sendable {
-  public enum Input: Sendable {
+package struct Conversation: Sendable {
+  package enum Input: Sendable {
     case message(Message)
     case tick
     /// A message from the peer has arrived and has to wait.
@@ -34,7 +34,7 @@ public struct Conversation: Sendable {
     case lacking(ZoneID, stored: VersionVector)
   }
 
-  public enum Output: Sendable {
+  package enum Output: Sendable {
     case send(Message)
     /// A request to tell the peer what is merged of a zone. If `isAll` is true, the peer has been sent all of it.
     /// Otherwise it may ask for it.
@@ -52,15 +52,15 @@ public struct Conversation: Sendable {
   }
 
   /// The milliseconds of silence after which a ping is sent, and after which the session ends.
-  public static let pingAfter: Int64 = 15_000
-  public static let silenceLimit: Int64 = 45_000
+  package static let pingAfter: Int64 = 15_000
+  package static let silenceLimit: Int64 = 45_000
   /// The milliseconds after which a session ends and is dialled again, so that no session key lives longer than a day.
-  public static let sessionLimit: Int64 = 24 * 60 * 60 * 1_000
+  package static let sessionLimit: Int64 = 24 * 60 * 60 * 1_000
   /// The milliseconds within which a hello must arrive.
-  public static let helloLimit: Int64 = 10_000
+  package static let helloLimit: Int64 = 10_000
   /// The milliseconds that an announced change set may be missing before it is requested. This is longer than it takes
   /// to arrive through the tree.
-  public static let graftAfter: Int64 = 300
+  package static let graftAfter: Int64 = 300
 
   /// The maximum number of zones whose wants are kept until the zones are in common. Together, they may have as many
   /// authors as one zone.
@@ -100,19 +100,19 @@ public struct Conversation: Sendable {
     var isUnannounced = false
   }
 
-  public init(now: Int64) {
+  package init(now: Int64) {
     opened = now
     lastHeard = now
     lastPing = now
   }
 
   /// The zones in common.
-  public var commonZones: [ZoneID] { zones.keys.sorted() }
-  public var isOpen: Bool { phase == .open }
+  package var commonZones: [ZoneID] { zones.keys.sorted() }
+  package var isOpen: Bool { phase == .open }
   /// True until the peer's hello arrives.
-  public var awaitsHello: Bool { phase == .hello }
+  package var awaitsHello: Bool { phase == .hello }
 
-  public mutating func handle(_ input: Input, now: Int64) -> [Output] {
+  package mutating func handle(_ input: Input, now: Int64) -> [Output] {
     switch input {
     case .message(let message):
       lastHeard = now

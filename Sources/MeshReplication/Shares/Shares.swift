@@ -1,7 +1,7 @@
-public import MeshCore
+package import MeshCore
 
 /// Actions on shares for the user of a node.
-public struct Shares: Part {
+package struct Shares: Part {
   let context: Context
   let logs: ControlLogs
   let keys: KeyRing
@@ -9,7 +9,7 @@ public struct Shares: Part {
 
   /// Creates a zone from a root record and the records that reach it. The records move at the next flush.
   @discardableResult
-  public func create(of root: RecordName, title: String, now: Moment) throws -> ZoneID {
+  package func create(of root: RecordName, title: String, now: Moment) throws -> ZoneID {
     guard certificate != nil else { throw ReplicaError.notReady("the account revoked this device: it shares nothing") }
     if let obstacle = try store.zones.obstacle(toSharing: root) { throw ShareError.notShareable(obstacle) }
     let root = try store.zones.root(named: root)
@@ -40,7 +40,7 @@ public struct Shares: Part {
     return zone
   }
 
-  public func rename(_ zone: ZoneID, _ title: String, now: Moment) throws {
+  package func rename(_ zone: ZoneID, _ title: String, now: Moment) throws {
     let state = try owned(zone)
     guard !state.isStopped else { throw ShareError.isStopped(zone) }
     guard state.title != title else { return }
@@ -55,7 +55,7 @@ public struct Shares: Part {
   /// - Parameters:
   ///   - uses: The number of accounts that this device admits with it, or nil if any member may admit any number.
   ///   - expires: The expiry in milliseconds since 1970, or 0 for never.
-  public func invite(
+  package func invite(
     to zone: ZoneID, _ permission: Permission, uses: UInt64?, expires: Int64, account: DisplayedID<AccountKind>?,
     addresses: [String], now: Moment
   ) throws -> ShareLink {
@@ -77,7 +77,7 @@ public struct Shares: Part {
   }
 
   /// Revokes an invite. It admits no further account, and the accounts that it admitted stay.
-  public func revokeInvite(_ invite: ControlID, of zone: ZoneID, now: Moment) throws {
+  package func revokeInvite(_ invite: ControlID, of zone: ZoneID, now: Moment) throws {
     let state = try owned(zone)
     guard let known = state.invites[invite] else { throw ShareError.unknownInvite(invite) }
     guard !known.isRevoked else { return }
@@ -97,7 +97,7 @@ public struct Shares: Part {
   }
 
   /// Changes a participant's permission. After a change to read-only, change sets that are not merged here don't count.
-  public func setPermission(_ permission: Permission, of account: AccountID, in zone: ZoneID, now: Moment) throws {
+  package func setPermission(_ permission: Permission, of account: AccountID, in zone: ZoneID, now: Moment) throws {
     let state = try owned(zone)
     guard !state.isStopped else { throw ShareError.isStopped(zone) }
     guard let participant = state.participants[account], let before = participant.permission else {
@@ -112,7 +112,7 @@ public struct Shares: Part {
   ///
   /// - Parameter undoing: True to revert everything that the account ever wrote, on every device, and to free the room
   ///   that it took. This is also possible for an account that is already removed.
-  public func remove(_ account: AccountID, from zone: ZoneID, undoing: Bool = false, now: Moment) throws {
+  package func remove(_ account: AccountID, from zone: ZoneID, undoing: Bool = false, now: Moment) throws {
     let state = try owned(zone)
     guard let participant = state.participants[account], undoing || participant.status != .removed else {
       throw ShareError.noParticipant(account)
@@ -127,7 +127,7 @@ public struct Shares: Part {
   /// Ends this account's membership in a share.
   ///
   /// - Parameter keepingCopy: True to keep the rows, as records of this account.
-  public func leave(_ zone: ZoneID, keepingCopy: Bool = false, now: Moment) throws {
+  package func leave(_ zone: ZoneID, keepingCopy: Bool = false, now: Moment) throws {
     guard let state = zones[zone]?.state, state.root != nil else { throw ShareError.unknownShare(zone) }
     guard state.owner != account.id else { throw ShareError.ownerCannotLeave }
     guard state.permission(account.id) != nil else { return }
@@ -136,7 +136,7 @@ public struct Shares: Part {
   }
 
   /// Ends the share for all accounts except its owner, who keeps the records.
-  public func stop(_ zone: ZoneID, now: Moment) throws {
+  package func stop(_ zone: ZoneID, now: Moment) throws {
     let state = try owned(zone)
     guard !state.isStopped else { return }
     try changes.append(.stop, zone, now: now)
@@ -171,7 +171,7 @@ public struct Shares: Part {
 }
 
 /// The reason that an action on a share is impossible.
-public enum ShareError: Error, CustomStringConvertible, Sendable {
+package enum ShareError: Error, CustomStringConvertible, Sendable {
   case notShareable(ShareObstacle)
   case unknownShare(ZoneID)
   case notOwner
@@ -180,7 +180,7 @@ public enum ShareError: Error, CustomStringConvertible, Sendable {
   case unknownInvite(ControlID)
   case noParticipant(AccountID)
 
-  public var description: String {
+  package var description: String {
     switch self {
     case .notShareable(let obstacle): obstacle.sentence
     case .unknownShare(let zone): "there is no share \(zone) here: “mesh share list” shows those there are"

@@ -1,7 +1,7 @@
-public import MeshCore
+package import MeshCore
 
 extension StoreMerges {
-  public func takesBack(_ limits: [Author: UInt64], zone: ZoneID) throws -> Bool {
+  package func takesBack(_ limits: [Author: UInt64], zone: ZoneID) throws -> Bool {
     try read { transaction in
       guard let row = try transaction.zoneRows.read(zone) else { return false }
       return try transaction.catalog.heads.all(row.id).contains { head in
@@ -10,7 +10,7 @@ extension StoreMerges {
     }
   }
 
-  public func cut(
+  package func cut(
     _ limits: [Author: UInt64], aftermath: [Author: Aftermath], zone: ZoneID, _ reader: ChangeSetReader, now: Int64
   ) throws {
     var (limits, aftermath) = (limits, aftermath)

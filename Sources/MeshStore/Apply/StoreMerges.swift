@@ -1,7 +1,7 @@
-public import MeshCore
+package import MeshCore
 
 /// Merging: it brings stored change sets into the records and the app's tables, and reverts them.
-public final class StoreMerges: MergeStore, StorePart {
+package final class StoreMerges: MergeStore, StorePart {
   let access: StoreAccess
   private let localWrites: StoreLocalWrites
   /// The progress of merging in each zone.
@@ -11,7 +11,7 @@ public final class StoreMerges: MergeStore, StorePart {
     (self.access, self.localWrites) = (access, localWrites)
   }
 
-  public func apply(
+  package func apply(
     _ zone: ZoneID, _ reader: ChangeSetReader, flushing writers: [ZoneID: ChangeSetWriter], now: Int64
   ) throws -> ApplyProgress {
     if let progress = try showAgain(zone, besidePending: !writers.isEmpty, now: now) { return progress }
@@ -214,5 +214,5 @@ public final class StoreMerges: MergeStore, StorePart {
   }
 
   /// Returns whether merged values wait to be shown.
-  public func isShowing() throws -> Bool { try read { try $0.work.isShowing() } }
+  package func isShowing() throws -> Bool { try read { try $0.work.isShowing() } }
 }

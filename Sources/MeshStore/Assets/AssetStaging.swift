@@ -1,4 +1,4 @@
-public import MeshCore
+package import MeshCore
 
 /// The storage for the bytes of assets until they are in their rows. It holds assets that arrive chunk by chunk, and
 /// those whose row is removed although the record is alive. It is beside the database, because a second copy inside
@@ -6,7 +6,7 @@ public import MeshCore
 ///
 /// Readers check everything by its hash, so nothing here has to be trusted after an unclean end. One caller at a time
 /// uses it.
-public protocol AssetStaging: AnyObject, Sendable {
+package protocol AssetStaging: AnyObject, Sendable {
   func write(_ bytes: [UInt8], at offset: Int, of asset: AssetID) throws
   /// Returns the bytes, or nil if there are fewer.
   func read(_ count: Int, at offset: Int, of asset: AssetID) throws -> [UInt8]?
@@ -23,23 +23,23 @@ public protocol AssetStaging: AnyObject, Sendable {
 /// A staging in memory, for tests and for a store that downloads nothing.
 ///
 /// It is `@unchecked` because one caller at a time uses it, as it does the store.
-public final class MemoryStaging: AssetStaging, @unchecked Sendable {
+package final class MemoryStaging: AssetStaging, @unchecked Sendable {
   private var contents: [AssetID: [UInt8]] = [:]
 
   /// The number of bytes that there is room for, or nil for any number.
-  public var capacity: Int?
+  package var capacity: Int?
 
-  public init() {}
+  package init() {}
 
-  public func shortage(_ bytes: Int) -> String? {
+  package func shortage(_ bytes: Int) -> String? {
     guard let capacity, size + bytes > capacity else { return nil }
     return "the staging in memory is full"
   }
 
   /// The number of bytes that it holds.
-  public var size: Int { contents.values.reduce(0) { $0 + $1.count } }
+  package var size: Int { contents.values.reduce(0) { $0 + $1.count } }
 
-  public func write(_ bytes: [UInt8], at offset: Int, of asset: AssetID) {
+  package func write(_ bytes: [UInt8], at offset: Int, of asset: AssetID) {
     var content = contents[asset] ?? []
     contents[asset] = nil
     let end = offset + bytes.count
@@ -48,12 +48,12 @@ public final class MemoryStaging: AssetStaging, @unchecked Sendable {
     contents[asset] = content
   }
 
-  public func read(_ count: Int, at offset: Int, of asset: AssetID) -> [UInt8]? {
+  package func read(_ count: Int, at offset: Int, of asset: AssetID) -> [UInt8]? {
     guard let content = contents[asset], content.count >= offset + count else { return nil }
     return Array(content[offset..<offset + count])
   }
 
-  public func sync(_ asset: AssetID) {}
-  public func remove(_ asset: AssetID) { contents[asset] = nil }
-  public func assets() -> [AssetID] { contents.keys.sorted() }
+  package func sync(_ asset: AssetID) {}
+  package func remove(_ asset: AssetID) { contents[asset] = nil }
+  package func assets() -> [AssetID] { contents.keys.sorted() }
 }

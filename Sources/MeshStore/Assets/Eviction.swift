@@ -1,7 +1,7 @@
 import GRDB
 import MeshCore
 
-public enum EvictionError: Error, Hashable, CustomStringConvertible {
+package enum EvictionError: Error, Hashable, CustomStringConvertible {
   /// A program writes to the file. Try again.
   case written
   /// A row has bytes other than the merged ones.
@@ -11,7 +11,7 @@ public enum EvictionError: Error, Hashable, CustomStringConvertible {
   /// SQLite refused the change, with this message.
   case refused(table: String, column: String, String)
 
-  public var description: String {
+  package var description: String {
     switch self {
     case .written: "a program is writing to the database; try again"
     case .changed(let table):

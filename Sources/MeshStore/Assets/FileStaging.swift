@@ -1,10 +1,10 @@
 import Foundation
-public import MeshCore
+package import MeshCore
 
 /// A staging in a directory, with a sparse file for each asset, named by its id.
 ///
 /// It is `@unchecked` because one caller at a time uses it, as it does the store.
-public final class FileStaging: AssetStaging, @unchecked Sendable {
+package final class FileStaging: AssetStaging, @unchecked Sendable {
   private let directory: String
   private var opened: (asset: AssetID, descriptor: Int32)?
 
@@ -13,7 +13,7 @@ public final class FileStaging: AssetStaging, @unchecked Sendable {
   static let reserve = 64 << 20
 
   /// Creates the directory (0700) if it is missing.
-  public init(directory: String) throws {
+  package init(directory: String) throws {
     self.directory = directory
     guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
       throw StoreError(.cannotOpen, "\(directory) cannot be made: \(Self.reason)")
@@ -22,7 +22,7 @@ public final class FileStaging: AssetStaging, @unchecked Sendable {
 
   deinit { if let opened { close(opened.descriptor) } }
 
-  public func write(_ bytes: [UInt8], at offset: Int, of asset: AssetID) throws {
+  package func write(_ bytes: [UInt8], at offset: Int, of asset: AssetID) throws {
     guard let file = try descriptor(asset, creates: true) else { return }
     try bytes.withUnsafeBytes { buffer in
       var done = 0
@@ -35,7 +35,7 @@ public final class FileStaging: AssetStaging, @unchecked Sendable {
     }
   }
 
-  public func read(_ count: Int, at offset: Int, of asset: AssetID) throws -> [UInt8]? {
+  package func read(_ count: Int, at offset: Int, of asset: AssetID) throws -> [UInt8]? {
     guard let file = try descriptor(asset, creates: false) else { return nil }
     var done = 0
     let bytes = try [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
@@ -51,7 +51,7 @@ public final class FileStaging: AssetStaging, @unchecked Sendable {
     return done == count ? bytes : nil
   }
 
-  public func sync(_ asset: AssetID) throws {
+  package func sync(_ asset: AssetID) throws {
     guard let file = try descriptor(asset, creates: false) else { return }
     guard fdatasync(file) == 0 else { throw failure("synced") }
     // The file's name is synced as well.
@@ -61,7 +61,7 @@ public final class FileStaging: AssetStaging, @unchecked Sendable {
     guard fsync(place) == 0 else { throw failure("synced") }
   }
 
-  public func remove(_ asset: AssetID) throws {
+  package func remove(_ asset: AssetID) throws {
     if let opened, opened.asset == asset {
       close(opened.descriptor)
       self.opened = nil
@@ -69,7 +69,7 @@ public final class FileStaging: AssetStaging, @unchecked Sendable {
     guard unlink(path(asset)) == 0 || errno == ENOENT else { throw failure("removed") }
   }
 
-  public func shortage(_ bytes: Int) -> String? {
+  package func shortage(_ bytes: Int) -> String? {
     var room = statvfs()
     guard statvfs(directory, &room) == 0 else { return nil }
     let free = Int(clamping: UInt64(room.f_bavail).multipliedReportingOverflow(by: UInt64(room.f_frsize)).partialValue)
@@ -78,7 +78,7 @@ public final class FileStaging: AssetStaging, @unchecked Sendable {
       "the disk of \(directory) has less than \(Self.reserve >> 20) MiB left: BLOBs wait until there is more room, rows do not"
   }
 
-  public func assets() throws -> [AssetID] {
+  package func assets() throws -> [AssetID] {
     let names: [String]
     do { names = try FileManager.default.contentsOfDirectory(atPath: directory) } catch { throw failure("listed") }
     return names.compactMap(Self.asset).sorted()

@@ -1,41 +1,41 @@
-public import MeshCore
+package import MeshCore
 
 /// A merged value that is an asset, and the state of its download.
-public struct AssetPlace: Hashable, Sendable {
-  public var asset: Asset
-  public var zone: ZoneID
-  public var table: String
-  public var key: Value
-  public var column: String
+package struct AssetPlace: Hashable, Sendable {
+  package var asset: Asset
+  package var zone: ZoneID
+  package var table: String
+  package var key: Value
+  package var column: String
   /// Whether the row has it.
-  public var isShown: Bool
+  package var isShown: Bool
   /// The bytes of it that are here.
-  public var here: Int
+  package var here: Int
   /// The reason why the record is not in its table, if it is held. If the reason is not a missing BLOB, its assets are
   /// not downloaded.
-  public var held: HeldReason?
+  package var held: HeldReason?
   /// Whether its record wants it downloaded.
-  public var isFetched: Bool
+  package var isFetched: Bool
   /// The reason why its row couldn't show it if it were here, or nil if it could.
-  public var obstacle: String?
+  package var obstacle: String?
   /// The choice for this asset: downloaded or not. Nil if there is none.
-  public var choice: Bool?
+  package var choice: Bool?
   /// The table's policy.
-  public var policy: AssetPolicy
+  package var policy: AssetPolicy
   /// The device that wrote it into the record.
-  public var writer: DeviceID?
+  package var writer: DeviceID?
   /// The last device that had chunks of it and disconnected while it was incomplete here, with the time in milliseconds
   /// since 1970.
-  public var lastSource: Source?
+  package var lastSource: Source?
 
-  public struct Source: Hashable, Sendable {
-    public var device: DeviceID
-    public var time: Int64
+  package struct Source: Hashable, Sendable {
+    package var device: DeviceID
+    package var time: Int64
   }
 }
 
 /// The reason why there is no asset in the requested place.
-public enum AssetLack: Hashable, Sendable {
+package enum AssetLack: Hashable, Sendable {
   case unknownRecord
   /// The table has only these columns.
   case unknownColumn([String])
@@ -48,17 +48,17 @@ public enum AssetLack: Hashable, Sendable {
 }
 
 /// An asset that rows wait for and that is downloaded.
-public struct FetchedAsset: Hashable, Sendable {
-  public var asset: Asset
+package struct FetchedAsset: Hashable, Sendable {
+  package var asset: Asset
   /// The bytes of it that are known to be here.
-  public var here: Int
+  package var here: Int
   /// The reason why no row could show it if it were here, or nil if one could.
-  public var obstacle: String?
+  package var obstacle: String?
 }
 
 extension StoreAssets {
   /// Returns all assets that are downloaded and not in their rows yet.
-  public func fetched() throws -> [FetchedAsset] {
+  package func fetched() throws -> [FetchedAsset] {
     try read { transaction in
       var found: [AssetID: FetchedAsset] = [:]
       let places = AssetPlaces(transaction: transaction)
@@ -76,7 +76,7 @@ extension StoreAssets {
   /// Returns the assets that rows wait for, shortest first, which is the order of downloading.
   ///
   /// - Parameter table: The table, or nil for all tables.
-  public func awaited(table name: String? = nil, limit: Int) throws -> [AssetPlace] {
+  package func awaited(table name: String? = nil, limit: Int) throws -> [AssetPlace] {
     try read { transaction in
       let places = AssetPlaces(transaction: transaction)
       guard let name else { return try places.list(.awaited(table: nil), limit: limit) }
@@ -90,7 +90,7 @@ extension StoreAssets {
   /// - Parameters:
   ///   - key: The key as it is spelled in the row, or in canonical form.
   ///   - column: The column, or nil for all columns.
-  public func places(table name: String, key: Value, column: String?) throws -> [AssetPlace] {
+  package func places(table name: String, key: Value, column: String?) throws -> [AssetPlace] {
     try read { transaction in
       guard let table = transaction.catalog.knownTable(name) else { throw Self.unknownTable(name) }
       let canonical = transaction.catalog.table(table)?.form.canonical(key) ?? key
@@ -105,7 +105,7 @@ extension StoreAssets {
   /// - Parameters:
   ///   - keys: The possible spellings of its key.
   ///   - column: The requested column, or nil for all columns.
-  public func lack(table name: String, keys: [Value], column: String?) throws -> AssetLack {
+  package func lack(table name: String, keys: [Value], column: String?) throws -> AssetLack {
     try read { transaction in
       guard let number = transaction.catalog.knownTable(name) else { throw Self.unknownTable(name) }
       let table = transaction.catalog.table(number)
@@ -129,7 +129,7 @@ extension StoreAssets {
   }
 
   /// Saves which devices had chunks of assets and disconnected.
-  public func noteSources(_ sources: [AssetID: DeviceID], now: Int64) throws {
+  package func noteSources(_ sources: [AssetID: DeviceID], now: Int64) throws {
     try write(isDurable: false) { transaction in
       for (asset, device) in sources { try transaction.assets.note(source: device, of: asset, now: now) }
     }

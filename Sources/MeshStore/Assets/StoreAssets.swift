@@ -1,7 +1,7 @@
-public import MeshCore
+package import MeshCore
 
 /// The assets: long BLOBs that are downloaded and given to other devices chunk by chunk.
-public final class StoreAssets: AssetStore, StorePart {
+package final class StoreAssets: AssetStore, StorePart {
   let access: StoreAccess
   /// Complete assets that could not be written into their rows. They are not tried again until another asset arrives.
   private var refused: Set<AssetID> = []
@@ -14,7 +14,7 @@ public final class StoreAssets: AssetStore, StorePart {
 
   // MARK: Fetching
 
-  public func stage(_ bytes: [UInt8], chunk index: Int, of id: AssetID) throws -> ChunkOutcome {
+  package func stage(_ bytes: [UInt8], chunk index: Int, of id: AssetID) throws -> ChunkOutcome {
     try read { transaction in
       guard let manifest = try transaction.contents.manifest(id), try transaction.assets.isFetched(id) else {
         return .notNeeded
@@ -35,7 +35,7 @@ public final class StoreAssets: AssetStore, StorePart {
     }
   }
 
-  public func wantedAssets(limit: Int, besides: Set<AssetID>) throws -> WantedAssets {
+  package func wantedAssets(limit: Int, besides: Set<AssetID>) throws -> WantedAssets {
     try read { transaction in
       let isSwept = try AssetPlacing(transaction: transaction).sweepStaging(
         staged.beginLook(catalog: transaction.catalog.generation))
@@ -85,7 +85,7 @@ public final class StoreAssets: AssetStore, StorePart {
     return WantedAsset(asset: asset, zones: zones, staged: chunks, fault: fault ?? staged.unplaceable[asset.id]?.reason)
   }
 
-  public func assetBacklog(_ zone: ZoneID, absent: Set<AssetID>) throws -> AssetBacklog {
+  package func assetBacklog(_ zone: ZoneID, absent: Set<AssetID>) throws -> AssetBacklog {
     try settle()
     return try read { transaction in
       var isComing: [Asset: Bool] = [:]
@@ -117,7 +117,7 @@ public final class StoreAssets: AssetStore, StorePart {
 
   // MARK: Giving
 
-  public func chunk(_ index: Int, of id: AssetID, zone: ZoneID) throws -> [UInt8]? {
+  package func chunk(_ index: Int, of id: AssetID, zone: ZoneID) throws -> [UInt8]? {
     try read { transaction in
       guard try transaction.assets.isUsed(id, in: zone), let manifest = try transaction.contents.manifest(id),
         index < manifest.chunkCount
@@ -131,7 +131,7 @@ public final class StoreAssets: AssetStore, StorePart {
     }
   }
 
-  public func chunks(of id: AssetID, zone: ZoneID) throws -> ChunkSet? {
+  package func chunks(of id: AssetID, zone: ZoneID) throws -> ChunkSet? {
     let chunks = try read { transaction -> ChunkSet? in
       guard try transaction.assets.isUsed(id, in: zone), let manifest = try transaction.contents.manifest(id) else {
         return nil
@@ -150,7 +150,7 @@ public final class StoreAssets: AssetStore, StorePart {
 
   // MARK: Putting in place
 
-  public func placeAssets(now: Int64) throws -> Bool {
+  package func placeAssets(now: Int64) throws -> Bool {
     staged.unplaceable = staged.unplaceable.filter {
       $0.value.until > now && $0.value.until <= now + Self.placementPause
     }
@@ -218,7 +218,7 @@ public final class StoreAssets: AssetStore, StorePart {
   /// - Returns: The number of rows that showed it.
   /// - Throws: `EvictionError`. In that case, only changes of an earlier call remain.
   @discardableResult
-  public func evict(_ asset: AssetID) throws -> Int {
+  package func evict(_ asset: AssetID) throws -> Int {
     var rows = 0
     while true {
       let version = try read { try $0.dataVersion() }

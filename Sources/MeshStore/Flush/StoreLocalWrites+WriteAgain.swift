@@ -1,7 +1,7 @@
-public import MeshCore
+package import MeshCore
 
 extension StoreLocalWrites {
-  public func writeAgain(_ writer: ChangeSetWriter, now: Int64) throws -> ChangeSetHead? {
+  package func writeAgain(_ writer: ChangeSetWriter, now: Int64) throws -> ChangeSetHead? {
     try writeRefusing(notingAt: now) { transaction, refused in
       if try transaction.hasPending() { throw PendingWrites() }
       var rewriter = try Rewriter(transaction, writer, now)

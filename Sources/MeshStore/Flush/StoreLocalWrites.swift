@@ -1,15 +1,15 @@
 import GRDB
-public import MeshCore
+package import MeshCore
 
 /// Local writes: the pending log, and the flush that turns it into change sets.
-public struct StoreLocalWrites: LocalWriteStore, StorePart {
+package struct StoreLocalWrites: LocalWriteStore, StorePart {
   let access: StoreAccess
 
-  public func pendingCount() throws -> Int {
+  package func pendingCount() throws -> Int {
     try read { try $0.pending.count() }
   }
 
-  public func flush(_ writers: [ZoneID: ChangeSetWriter], now: Int64) throws -> FlushProgress {
+  package func flush(_ writers: [ZoneID: ChangeSetWriter], now: Int64) throws -> FlushProgress {
     var progress = try flushOnce(writers, now: now)
     progress.deletedRoots = try deletedRoots()
     return progress

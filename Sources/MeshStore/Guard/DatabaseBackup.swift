@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 
 /// Copies a database, as it is at one moment, into another file while programs go on writing.
-public enum DatabaseBackup {
+package enum DatabaseBackup {
   /// The number of pages that one step copies.
   private static let step: Int32 = 1_024
 
@@ -12,7 +12,7 @@ public enum DatabaseBackup {
   /// - Parameter target: A path without a file. A failed attempt removes the file that it has written.
   /// - Returns: The copy's size in bytes.
   /// - Throws: `StoreError`.
-  public static func copy(databaseAt path: String, to target: String) throws -> Int64 {
+  package static func copy(databaseAt path: String, to target: String) throws -> Int64 {
     do {
       let source = try GuardConnection(path: path, vfs: nil)
       defer { source.close() }

@@ -1,10 +1,10 @@
 import Foundation
 
 /// Another process that has a lock on a database, as the kernel lists it.
-public struct LockHolder: Hashable, Sendable {
-  public let pid: Int32
+package struct LockHolder: Hashable, Sendable {
+  package let pid: Int32
   /// The program's name, or an empty text if the kernel doesn't tell it.
-  public let program: String
+  package let program: String
 
   /// The bytes that stand for locks, of the log's index and of a database without a log.
   enum Lock {
@@ -19,7 +19,7 @@ public struct LockHolder: Hashable, Sendable {
   }
 
   /// Returns the other processes that hold the write lock of a database, which needn't be open here.
-  public static func writers(ofDatabaseAt path: String) -> [LockHolder] {
+  package static func writers(ofDatabaseAt path: String) -> [LockHolder] {
     let index = realpath(path, nil).map { place in
       defer { free(place) }
       return String(cString: place) + "-shm"

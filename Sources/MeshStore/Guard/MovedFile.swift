@@ -1,7 +1,7 @@
 import Foundation
 
 /// The fate of a log that a store gave up.
-public enum LogRescue: Hashable, Sendable {
+package enum LogRescue: Hashable, Sendable {
   /// The file has everything that the log had.
   case copied
   /// Another log belongs to the file, and the two must not be mixed. The database as the store saw it is saved.
@@ -11,8 +11,8 @@ public enum LogRescue: Hashable, Sendable {
 }
 
 /// A file that was moved while programs had it open, and the log that they have begun for it at its other path.
-public enum MovedFile {
-  public enum LogReturn: Hashable, Sendable {
+package enum MovedFile {
+  package enum LogReturn: Hashable, Sendable {
     /// The file has all that programs wrote to it at the other path.
     case complete
     /// Commits that programs made at the other path are left there, because a new log has begun since.
@@ -25,7 +25,7 @@ public enum MovedFile {
   /// one.
   ///
   /// - Parameter isOpen: True if the node still has the log open that the file had at this path.
-  public static func bringLog(to path: String, from other: String, isOpen: Bool) throws -> LogReturn {
+  package static func bringLog(to path: String, from other: String, isOpen: Bool) throws -> LogReturn {
     var users = users(of: other)
     guard users.isEmpty else { return .used(users) }
     // A log beside another file is that file's.

@@ -13,7 +13,7 @@ extension StoreFile {
   ///   - isShared: True if other parts of this process may have the file open. SQLite shares the old log's index among
   ///     all connections of a process, so then the file can't be opened again before they have closed theirs.
   /// - Throws: `StoreError` if the log could neither be copied nor saved. It exists as long as the store is open.
-  public func leaveLog(savingTo target: String, isShared: Bool = false) throws -> LogRescue {
+  package func leaveLog(savingTo target: String, isShared: Bool = false) throws -> LogRescue {
     access.closeOthers()
     guard file.users.isEmpty else { return .used(file.users) }
     let isCopied = try guarding {
@@ -38,7 +38,7 @@ extension StoreFile {
 extension StoreFile {
   /// Gives up a file that was moved, as `leaveLog` gives up a log, and leaves no log at its former path. Programs that
   /// open the file at `path` don't find the log, and begin another one.
-  public func leaveFile(movedTo path: String, savingTo target: String) throws -> LogRescue {
+  package func leaveFile(movedTo path: String, savingTo target: String) throws -> LogRescue {
     access.closeOthers()
     // The log may have been moved along.
     if file.logIdentity != nil && FileIdentity(at: path + "-wal") == file.logIdentity {

@@ -1,14 +1,14 @@
 import GRDB
-public import MeshCore
+package import MeshCore
 
 /// The file that the store has open, its write-ahead log, and the other processes that use them.
-public struct StoreFile: StorePart {
+package struct StoreFile: StorePart {
   let access: StoreAccess
 
   var file: DatabaseFile { access.file }
   private var path: String { file.path }
 
-  public var whereabouts: Whereabouts {
+  package var whereabouts: Whereabouts {
     guard let identity = file.identity else { return .here }
     guard let found = FileIdentity(at: path) else { return .gone }
     guard found == identity else { return .replaced(found) }
@@ -16,7 +16,7 @@ public struct StoreFile: StorePart {
   }
 
   /// The path that the open file has now, if it was moved. Nil if it was deleted, or if the kernel doesn't tell.
-  public var movedTo: String? { file.identity?.openPath }
+  package var movedTo: String? { file.identity?.openPath }
 
   /// Gives up a file that is no longer at its path. Copies the rest of its log into it, and empties the log. Otherwise
   /// SQLite would take a log that is left at the path for the next file's log, and mix the two. For the same reason,
@@ -25,7 +25,7 @@ public struct StoreFile: StorePart {
   /// - Returns: The other processes that have the file open while their log is still at the path. The next file can't
   ///   be opened until they have closed theirs.
   /// - Throws: `StoreError` if the log could not be emptied. The next file can't be opened then, either.
-  public func abandon() throws -> [LockHolder] {
+  package func abandon() throws -> [LockHolder] {
     access.closeOthers()
     let isIndexLeft = file.indexIdentity != nil && FileIdentity(at: file.place + "-shm") == file.indexIdentity
     // A program that has already opened the next file found the old log's index there, and uses nothing of the old
@@ -46,18 +46,18 @@ public struct StoreFile: StorePart {
   private static let patience = 0.5
 
   /// Returns whether another program has the write lock now. It takes microseconds.
-  public var isWriteLocked: Bool { (try? file.isWriteLocked()) ?? false }
+  package var isWriteLocked: Bool { (try? file.isWriteLocked()) ?? false }
 
   /// Checks the whole file. It takes seconds per gigabyte.
-  public func quickCheck() throws { try file.quickCheck() }
+  package func quickCheck() throws { try file.quickCheck() }
 
   /// The other processes that hold the database's write lock now.
-  public var writers: [LockHolder] {
+  package var writers: [LockHolder] {
     LockHolder.all(LockHolder.Lock.write, ofIndex: file.indexIdentity?.inode)
   }
 
   /// Copies the file over the store's own connection. This also works if no path leads to the file any more.
-  public func backUp(to target: String) throws -> Int64 {
+  package func backUp(to target: String) throws -> Int64 {
     try file.settle()
     return try guarding {
       try file.read { db in
@@ -76,25 +76,25 @@ public struct StoreFile: StorePart {
   ///
   /// - Parameter clock: The clock for the pauses between attempts to empty a log that a program reads.
   @discardableResult
-  public func startGuard(clock: any Clock) throws -> WALGuard { try access.startGuard(clock: clock) }
+  package func startGuard(clock: any Clock) throws -> WALGuard { try access.startGuard(clock: clock) }
 
-  public struct WALStatus: Hashable, Sendable {
+  package struct WALStatus: Hashable, Sendable {
     /// True if other programs can't reset the log now.
-    public var isGuarded: Bool
+    package var isGuarded: Bool
     /// The size of the `-wal` file.
-    public var bytes: Int64
+    package var bytes: Int64
     /// The size that the log should never exceed. If it does, some program is reading an old snapshot.
-    public var alarm: Int64
+    package var alarm: Int64
     /// The time since which it could not be emptied, in milliseconds since 1970.
-    public var heldUpSince: Int64?
+    package var heldUpSince: Int64?
     /// How often it was reset since the guard began: by the guard, and by other programs.
-    public var resets: Int
-    public var foreignResets: Int
+    package var resets: Int
+    package var foreignResets: Int
     /// The other processes that read from it now.
-    public var readers: [LockHolder]
+    package var readers: [LockHolder]
   }
 
-  public func walStatus() -> WALStatus {
+  package func walStatus() -> WALStatus {
     let figures = access.walGuard?.figures
     return WALStatus(
       isGuarded: figures?.isOn ?? false, bytes: FileStatus(path: file.place + "-wal")?.size ?? 0,
@@ -104,20 +104,20 @@ public struct StoreFile: StorePart {
   }
 
   /// Returns `PRAGMA data_version`. It changes when another connection has committed.
-  public func dataVersion() throws -> Int { try read { try $0.dataVersion() } }
+  package func dataVersion() throws -> Int { try read { try $0.dataVersion() } }
 
   /// Copies the WAL into the database.
   ///
   /// - Parameter truncate: Also empties the WAL. This waits for readers, up to the timeout of a busy database.
   /// - Returns: False if readers or writers kept it from copying everything.
   @discardableResult
-  public func checkpoint(truncate: Bool) throws -> Bool {
+  package func checkpoint(truncate: Bool) throws -> Bool {
     try access.checkpoint(truncate: truncate)
   }
 }
 
 /// The relation of the file that a store has open to the one at its path.
-public enum Whereabouts: Hashable, Sendable {
+package enum Whereabouts: Hashable, Sendable {
   /// The path leads to the open file.
   case here
   /// The path leads nowhere: the file was deleted or moved away.

@@ -19,7 +19,7 @@ import Synchronization
 ///
 /// You may call it from any thread, whatever the store is doing. A program that waits for the guard makes others wait,
 /// and possibly the store too.
-public final class WALGuard: Sendable {
+package final class WALGuard: Sendable {
   private let path: String
   private let keeper: Mutex<WALKeeper>
 
@@ -37,7 +37,7 @@ public final class WALGuard: Sendable {
   ///
   /// - Returns: False if nothing is happening, so the next look may come later.
   @discardableResult
-  public func look() throws -> Bool {
+  package func look() throws -> Bool {
     do {
       return try keeper.withLock { try $0.look() }
     } catch let error as DatabaseError {
@@ -59,7 +59,7 @@ public final class WALGuard: Sendable {
   }
 
   /// Tells the guard that `look` is called regularly from now on.
-  public func willBeLookedAfter() { keeper.withLock { $0.isLookedAfter = true } }
+  package func willBeLookedAfter() { keeper.withLock { $0.isLookedAfter = true } }
 
   func close() { keeper.withLock { $0.close() } }
 

@@ -1,15 +1,15 @@
-public import MeshCore
+package import MeshCore
 
 // MARK: - What this account wrote, and a cut took back
 
 extension StoreLog {
-  public func hasTakenBack(_ zone: ZoneID) throws -> Bool {
+  package func hasTakenBack(_ zone: ZoneID) throws -> Bool {
     try read { transaction in
       try transaction.zoneRows.read(zone).map { try transaction.log.hasReverted(in: $0.id) } ?? false
     }
   }
 
-  public func putBack(_ zone: ZoneID, where stands: (ChangeSet) -> Bool) throws -> Bool {
+  package func putBack(_ zone: ZoneID, where stands: (ChangeSet) -> Bool) throws -> Bool {
     try write(isDurable: false) { transaction in
       let row = try transaction.zoneRows.obtain(zone)
       var quota = try WaitingQuota(transaction, owners)

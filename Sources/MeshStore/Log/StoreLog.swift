@@ -1,12 +1,12 @@
-public import MeshCore
+package import MeshCore
 
 /// The change log: what is stored and merged of each author, storing, and sending.
-public struct StoreLog: LogStore, StorePart {
+package struct StoreLog: LogStore, StorePart {
   let access: StoreAccess
 
-  public func storedVector(_ zone: ZoneID) throws -> VersionVector { try vector(zone, \.stored) }
+  package func storedVector(_ zone: ZoneID) throws -> VersionVector { try vector(zone, \.stored) }
 
-  public func stored(_ zone: ZoneID, _ author: Author) throws -> (number: UInt64, citation: ControlID?) {
+  package func stored(_ zone: ZoneID, _ author: Author) throws -> (number: UInt64, citation: ControlID?) {
     try read { transaction in
       guard let (row, author) = try transaction.place(zone, author),
         let head = try transaction.catalog.heads.find(author, row)
@@ -15,16 +15,16 @@ public struct StoreLog: LogStore, StorePart {
     }
   }
 
-  public func authorCount(_ zone: ZoneID) throws -> Int {
+  package func authorCount(_ zone: ZoneID) throws -> Int {
     try read { transaction in
       guard let row = try transaction.zoneRows.read(zone) else { return 0 }
       return try transaction.catalog.heads.storedCount(row.id)
     }
   }
 
-  public func mergedVector(_ zone: ZoneID) throws -> VersionVector { try vector(zone, \.merged) }
+  package func mergedVector(_ zone: ZoneID) throws -> VersionVector { try vector(zone, \.merged) }
 
-  public func mergedHeads(_ zone: ZoneID) throws -> [Author: ChangeSetHead] {
+  package func mergedHeads(_ zone: ZoneID) throws -> [Author: ChangeSetHead] {
     try read { transaction in
       var heads: [Author: ChangeSetHead] = [:]
       for head in try transaction.heads(zone) {
@@ -34,7 +34,7 @@ public struct StoreLog: LogStore, StorePart {
     }
   }
 
-  public func storedHeads(_ zone: ZoneID) throws -> [Author: ChangeSetHead] {
+  package func storedHeads(_ zone: ZoneID) throws -> [Author: ChangeSetHead] {
     try read { transaction in
       var heads: [Author: ChangeSetHead] = [:]
       for head in try transaction.heads(zone) {
@@ -46,7 +46,7 @@ public struct StoreLog: LogStore, StorePart {
     }
   }
 
-  public func citations(_ zone: ZoneID) throws -> [Author: ControlID] {
+  package func citations(_ zone: ZoneID) throws -> [Author: ControlID] {
     try read { transaction in
       guard let row = try transaction.zoneRows.read(zone) else { return [:] }
       var citations: [Author: ControlID] = [:]
@@ -57,14 +57,14 @@ public struct StoreLog: LogStore, StorePart {
     }
   }
 
-  public func changeSetID(_ zone: ZoneID, _ author: Author, _ number: UInt64) throws -> ChangeSetID? {
+  package func changeSetID(_ zone: ZoneID, _ author: Author, _ number: UInt64) throws -> ChangeSetID? {
     try read { transaction in
       guard let (row, author) = try transaction.place(zone, author) else { return nil }
       return try transaction.log.id(number, of: author, in: row)
     }
   }
 
-  public func line(
+  package func line(
     _ zone: ZoneID, _ author: Author, through number: UInt64, count: Int
   ) throws -> [SignedHeader] {
     try read { transaction in
@@ -81,7 +81,7 @@ public struct StoreLog: LogStore, StorePart {
     }
   }
 
-  public func unitEnd(_ zone: ZoneID, _ author: Author, notLaterThan time: HybridTime) throws -> UInt64 {
+  package func unitEnd(_ zone: ZoneID, _ author: Author, notLaterThan time: HybridTime) throws -> UInt64 {
     try read { transaction in
       guard let (row, author) = try transaction.place(zone, author) else { return 0 }
       return try transaction.log.unitEnd(notLaterThan: time, of: author, in: row)
@@ -98,7 +98,7 @@ public struct StoreLog: LogStore, StorePart {
     }
   }
 
-  public func store(_ changeSets: [ChangeSet], zone: ZoneID, now: Int64) throws -> [StoreOutcome] {
+  package func store(_ changeSets: [ChangeSet], zone: ZoneID, now: Int64) throws -> [StoreOutcome] {
     guard !changeSets.isEmpty else { return [] }
     // The change sets are acknowledged after they are merged, and requested again after a power failure.
     return try write(isDurable: false) { transaction in
@@ -117,7 +117,7 @@ public struct StoreLog: LogStore, StorePart {
     }
   }
 
-  public func changeSets(
+  package func changeSets(
     _ zone: ZoneID, beyond vector: VersionVector, after position: Int64, maximumBytes: Int
   ) throws -> ChangeSetBatch {
     try read { transaction in

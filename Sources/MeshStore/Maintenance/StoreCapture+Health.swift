@@ -6,7 +6,7 @@ import MeshCore
 
 extension StoreCapture {
   /// The reason why writes are not captured now. `schemaChanged` repairs the faults that can be repaired.
-  public enum Fault: Hashable, Sendable {
+  package enum Fault: Hashable, Sendable {
     /// The table is synchronized but not in the file.
     case tableMissing(String, Fate)
     /// The table's key is not usable.
@@ -21,7 +21,7 @@ extension StoreCapture {
   }
 
   /// The reason why a synchronized table is not in the file.
-  public enum Fate: Hashable, Sendable {
+  package enum Fate: Hashable, Sendable {
     case renamed(to: String)
     case dropped
     /// The table disappeared before the store was opened.
@@ -29,7 +29,7 @@ extension StoreCapture {
   }
 
   /// Returns the synchronized tables that are not in the file, by name.
-  public func missingTables() throws -> [String: Fate] {
+  package func missingTables() throws -> [String: Fate] {
     let noted = repairs.fates
     return try read { transaction in
       let renamed = try Capture.renamed(transaction.db)
@@ -46,7 +46,7 @@ extension StoreCapture {
     }
   }
 
-  public func faults() throws -> [Fault] {
+  package func faults() throws -> [Fault] {
     let missing = try missingTables()
     return try read { transaction in
       var faults = try TrackedTable.all(transaction.db).compactMap { try Capture.fault($0, missing, transaction.db) }
@@ -57,16 +57,16 @@ extension StoreCapture {
 
   /// Returns the synchronized tables that mesh would not accept in their current form. Each text names the rule and the
   /// way out.
-  public func trackingFaults() throws -> [String] {
+  package func trackingFaults() throws -> [String] {
     try read { try $0.trackingFaults().map(\.description) }
   }
 
   /// The faults that were found and repaired since the store was opened.
-  public struct Repairs: Hashable, Sendable {
+  package struct Repairs: Hashable, Sendable {
     /// How often a committed mark that turns capture off was removed.
-    public var silences = 0
+    package var silences = 0
     /// How often missing or altered triggers were recreated, by table.
-    public var triggers: [String: Int] = [:]
+    package var triggers: [String: Int] = [:]
     /// The fate of the tables that disappeared.
     var fates: [String: Fate] = [:]
 

@@ -1,11 +1,11 @@
 import GRDB
-public import MeshCore
+package import MeshCore
 
 /// Capture: it keeps the triggers and the records in step with the schema, and looks for writes that no trigger saw.
-public final class StoreCapture: CaptureStore, StorePart {
+package final class StoreCapture: CaptureStore, StorePart {
   let access: StoreAccess
   /// The faults that were found and repaired since the store was opened.
-  public private(set) var repairs = Repairs()
+  package private(set) var repairs = Repairs()
   /// The columns that programs wrote in the table whose values are read back from the log.
   private var recallNotes: NotedColumns?
   /// The positions up to which comparisons read the log last.
@@ -18,7 +18,7 @@ public final class StoreCapture: CaptureStore, StorePart {
 
   /// Makes one bounded step of the work that follows from a changed schema, a commit that turned capture off, or a
   /// request to compare. Until it returns `.done`, nothing is flushed or merged, except after `.flushFirst`.
-  public func upkeep(_ reader: (ZoneID) throws -> ChangeSetReader, now: Int64) throws -> UpkeepProgress {
+  package func upkeep(_ reader: (ZoneID) throws -> ChangeSetReader, now: Int64) throws -> UpkeepProgress {
     let due = try read { try $0.dueUpkeep() }
     if due != .recall { recallNotes = nil }
     switch due {
@@ -48,7 +48,7 @@ public final class StoreCapture: CaptureStore, StorePart {
   }
 
   /// Compares all rows with the merged values, slice by slice. Notes each difference as if a trigger had seen it.
-  public func rescan(tables: [String] = []) throws {
+  package func rescan(tables: [String] = []) throws {
     try write { transaction in
       for table in try tables.isEmpty
         ? TrackedTable.all(transaction.db) : tables.map({ try TrackedTable.named($0, transaction.db) })
@@ -58,7 +58,7 @@ public final class StoreCapture: CaptureStore, StorePart {
     }
   }
 
-  public func unsent(_ zone: ZoneID) throws -> Unsent {
+  package func unsent(_ zone: ZoneID) throws -> Unsent {
     try read { transaction in
       if try transaction.dueUpkeep() != nil { return .pending }
       let row = try transaction.zoneRows.read(zone)?.id ?? 0
@@ -70,10 +70,10 @@ public final class StoreCapture: CaptureStore, StorePart {
   }
 
   /// Returns whether some writes of programs are not captured yet.
-  public func isDue() throws -> Bool { try read { try $0.dueUpkeep() != nil } }
+  package func isDue() throws -> Bool { try read { try $0.dueUpkeep() != nil } }
 
   /// Returns whether a table is being imported or compared.
-  public func isComparing() throws -> Bool {
+  package func isComparing() throws -> Bool {
     try read { try $0.work.hasImports() }
   }
 

@@ -1,7 +1,7 @@
-public import MeshCore
+package import MeshCore
 
 /// The reason why nothing was restored.
-public enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
+package enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
   case unknownRecord(table: String)
   case unknownConflict(Int64)
   case unknownColumn(table: String, column: String)
@@ -29,7 +29,7 @@ public enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
   /// - Parameter values: The values to restore, by column.
   case refused(String, values: [String: Value])
 
-  public var description: String {
+  package var description: String {
     switch self {
     case .unknownRecord(let table): "The table \(table) has no record with that key, and had none."
     case .unknownConflict(let id): "There is no conflict \(id), or it is too old to be kept: mesh conflicts lists them."

@@ -1,18 +1,18 @@
-public import MeshCore
+package import MeshCore
 
 /// The conflicts to list. Without any condition, all conflicts.
-public struct ConflictFilter: Hashable, Sendable {
-  public var table: String?
-  public var zone: ZoneID?
+package struct ConflictFilter: Hashable, Sendable {
+  package var table: String?
+  package var zone: ZoneID?
   /// The device that wrote the lost value or the kept value.
-  public var device: DeviceID?
+  package var device: DeviceID?
   /// The earliest time at which the conflict was found, in milliseconds since 1970.
-  public var since: Int64?
+  package var since: Int64?
   /// Only conflicts with a lower number. Pass the last number of a page to get the next one.
-  public var after: Int64?
-  public var limit: Int
+  package var after: Int64?
+  package var limit: Int
 
-  public init(
+  package init(
     table: String? = nil, zone: ZoneID? = nil, device: DeviceID? = nil, since: Int64? = nil, after: Int64? = nil,
     limit: Int
   ) {
@@ -22,26 +22,26 @@ public struct ConflictFilter: Hashable, Sendable {
 }
 
 /// One page of a list of conflicts.
-public struct ConflictPage: Hashable, Sendable {
+package struct ConflictPage: Hashable, Sendable {
   /// The conflicts, newest first.
-  public var conflicts: [Conflict]
+  package var conflicts: [Conflict]
   /// The number of conflicts that match the filter, without regard to its `after` and `limit`.
-  public var total: Int
+  package var total: Int
   /// True if there are more pages.
-  public var hasMore: Bool
+  package var hasMore: Bool
 }
 
 /// The conflicts: values that lost against a write whose author had not seen them.
-public struct StoreConflicts: StorePart {
+package struct StoreConflicts: StorePart {
   let access: StoreAccess
 
   /// Returns at most `limit` conflicts, newest first.
-  public func list(limit: Int) throws -> [Conflict] { try list(ConflictFilter(limit: limit)).conflicts }
+  package func list(limit: Int) throws -> [Conflict] { try list(ConflictFilter(limit: limit)).conflicts }
 
   /// Returns the conflicts that match a filter.
   ///
   /// - Throws: `StoreError` (`unknownTable`) if no table with that name was ever synchronized.
-  public func list(_ filter: ConflictFilter) throws -> ConflictPage {
+  package func list(_ filter: ConflictFilter) throws -> ConflictPage {
     try read { transaction in
       var page = ConflictPage(conflicts: [], total: 0, hasMore: false)
       let current = CurrentConflicts(transaction: transaction)
@@ -56,17 +56,17 @@ public struct StoreConflicts: StorePart {
   }
 
   /// Returns the number of the newest conflict, or 0 if there is none.
-  public func newest() throws -> Int64 {
+  package func newest() throws -> Int64 {
     try read { try $0.conflicts.newest() }
   }
 
   /// Returns the number of values that a device had before it tracked their tables, and that lost here.
-  public func lostImports(of device: DeviceID) throws -> Int {
+  package func lostImports(of device: DeviceID) throws -> Int {
     try read { try $0.conflicts.lostImports(of: device) }
   }
 
   /// Returns the devices that wrote a lost value or a kept value.
-  public func devices() throws -> [DeviceID] { try read { try $0.conflicts.devices() } }
+  package func devices() throws -> [DeviceID] { try read { try $0.conflicts.devices() } }
 }
 
 /// Compares lost values with those of today.

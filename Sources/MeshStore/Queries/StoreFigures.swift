@@ -1,24 +1,24 @@
 import GRDB
-public import MeshCore
+package import MeshCore
 
 /// The numbers that a person or an app wants to know.
-public struct StoreFigures: StorePart {
+package struct StoreFigures: StorePart {
   let access: StoreAccess
 
-  public struct Status: Hashable, Sendable {
+  package struct Status: Hashable, Sendable {
     /// The number of rows in the pending log.
-    public var pending: Int
+    package var pending: Int
     /// The number of records that are alive and not shown, by reason.
-    public var held: [HeldReason: Int]
+    package var held: [HeldReason: Int]
     /// The number of live records, by zone.
-    public var records: [ZoneID: Int]
+    package var records: [ZoneID: Int]
     /// The number of losing values that are kept.
-    public var conflicts: Int
+    package var conflicts: Int
     /// The reason why an author's change sets can never be merged.
-    public var malformed: [Author: String]
+    package var malformed: [Author: String]
   }
 
-  public func status() throws -> Status {
+  package func status() throws -> Status {
     try read { transaction in
       let counts = try HeldRecords(transaction: transaction).counts()
       var malformed: [Author: String] = [:]
@@ -33,22 +33,22 @@ public struct StoreFigures: StorePart {
   }
 
   /// Returns the number of rows that can't be sent. It reads only records that have a message.
-  public func unsentCount() throws -> Int { try read { try $0.held.countOfUnsent() } }
+  package func unsentCount() throws -> Int { try read { try $0.held.countOfUnsent() } }
 
   /// Returns the number of records whose rows are older than the merged values, because their tables refuse those
   /// values.
-  public func refusedCount() throws -> Int { try read { try $0.held.count(.editRefused) } }
+  package func refusedCount() throws -> Int { try read { try $0.held.count(.editRefused) } }
 
   /// Returns the app's triggers that have written to synchronized tables while merged rows were written, since the
   /// start, each with the table. Their writes were reverted.
-  public func intrudingTriggers() throws -> [String: String] {
+  package func intrudingTriggers() throws -> [String: String] {
     try read { transaction in
       Dictionary(transaction.sql.intruders.map { ($0.trigger, $0.table) }, uniquingKeysWith: min)
     }
   }
 
   /// Returns the number of live records that are not shown, by the displayed name of the reason.
-  public func heldCounts() throws -> [String: Int] {
+  package func heldCounts() throws -> [String: Int] {
     var counts = Dictionary(try status().held.map { ($0.key.name, $0.value) }, uniquingKeysWith: +)
     let rewrites = try read { try $0.work.rewriteCount() }
     if rewrites > 0 { counts["to-write-again"] = rewrites }
@@ -57,7 +57,7 @@ public struct StoreFigures: StorePart {
 
   /// Returns the time at which the oldest row of the pending log was written, by the writer's clock, in milliseconds
   /// since 1970. Returns nil if there is none. Imported rows don't count.
-  public func oldestPending() throws -> Int64? {
+  package func oldestPending() throws -> Int64? {
     try read { try $0.pending.oldest() }
   }
 }

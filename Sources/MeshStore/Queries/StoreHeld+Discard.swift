@@ -1,14 +1,14 @@
-public import MeshCore
+package import MeshCore
 
 /// A held record that was marked as deleted.
-public struct DiscardedRecord: Hashable, Sendable {
-  public var zone: ZoneID
-  public var table: String
-  public var key: Value
+package struct DiscardedRecord: Hashable, Sendable {
+  package var zone: ZoneID
+  package var table: String
+  package var key: Value
 }
 
 /// The reason why no record was discarded.
-public enum DiscardError: Error, Hashable, Sendable, CustomStringConvertible {
+package enum DiscardError: Error, Hashable, Sendable, CustomStringConvertible {
   case unknownRecord(table: String)
   /// The record is in its table, or is deleted.
   case notHeld(table: String)
@@ -23,7 +23,7 @@ public enum DiscardError: Error, Hashable, Sendable, CustomStringConvertible {
   /// A row with the key was written and is not merged yet.
   case written
 
-  public var description: String {
+  package var description: String {
     switch self {
     case .unknownRecord(let table): "The table \(table) has no record with that key, and had none."
     case .notHeld(let table):
@@ -50,7 +50,7 @@ extension StoreHeld {
   ///   - keys: For each record, the possible spellings of its key. The first one that is held counts.
   ///   - zone: The zone of the records. Required if several zones hold a record with one key.
   /// - Throws: `DiscardError`.
-  public func discard(table name: String, keys: [[Value]], zone: ZoneID? = nil, now: Int64) throws -> [DiscardedRecord]
+  package func discard(table name: String, keys: [[Value]], zone: ZoneID? = nil, now: Int64) throws -> [DiscardedRecord]
   {
     try write { transaction in
       guard let table = transaction.catalog.knownTable(name) else { throw StoreError.unknownTable(name) }

@@ -1,19 +1,19 @@
-public import MeshCore
+package import MeshCore
 
 /// A person's decision about a record whose merged version the table refuses.
-public struct Resolution: Hashable, Sendable {
-  public var table: String
+package struct Resolution: Hashable, Sendable {
+  package var table: String
   /// The possible spellings of the key. The first one that has such a record counts.
-  public var keys: [Value]
+  package var keys: [Value]
   /// The zone of the record. Required if several zones have such a record with the key.
-  public var zone: ZoneID?
+  package var zone: ZoneID?
   /// The values that a person gave, by column name: `NULL`, a quoted SQL literal, or a text that the column's type
   /// converts.
-  public var values: [String: String]
+  package var values: [String: String]
   /// True if columns that are not named keep the values that the row shows. Otherwise they get the merged values.
-  public var keepsShown: Bool
+  package var keepsShown: Bool
 
-  public init(table: String, keys: [Value], zone: ZoneID? = nil, values: [String: String], keepsShown: Bool = false) {
+  package init(table: String, keys: [Value], zone: ZoneID? = nil, values: [String: String], keepsShown: Bool = false) {
     self.table = table
     self.keys = keys
     self.zone = zone
@@ -23,15 +23,15 @@ public struct Resolution: Hashable, Sendable {
 }
 
 /// The row's values in the columns that a person settled. The next flush sends them as edits made now.
-public struct ResolvedRecord: Hashable, Sendable {
-  public var zone: ZoneID
-  public var table: String
-  public var key: Value
-  public var values: [String: Value]
+package struct ResolvedRecord: Hashable, Sendable {
+  package var zone: ZoneID
+  package var table: String
+  package var key: Value
+  package var values: [String: Value]
 }
 
 /// The reason why a record was not settled.
-public enum ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
+package enum ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
   case unknownRecord(table: String)
   /// The table refuses no value of the record.
   case notRefused(table: String)
@@ -50,7 +50,7 @@ public enum ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The row was written and is not merged yet.
   case written
 
-  public var description: String {
+  package var description: String {
     switch self {
     case .unknownRecord(let table): "The table \(table) has no record with that key."
     case .notRefused(let table):
@@ -73,7 +73,7 @@ extension StoreHeld {
   /// Writes values that the table accepts to the row of a refused record, as an edit made now.
   ///
   /// - Throws: `ResolveError`. Nothing is changed then.
-  public func resolve(_ resolution: Resolution, now: Int64) throws -> ResolvedRecord {
+  package func resolve(_ resolution: Resolution, now: Int64) throws -> ResolvedRecord {
     do {
       return try writeRefusing(notingAt: now) { transaction, refused in
         guard try transaction.isInStep() else { throw ResolveError.written }

@@ -1,53 +1,53 @@
-public import MeshCore
+package import MeshCore
 
 /// A held record: one that is alive but not in its table, or whose row differs from the merged values. Also a row that
 /// is too long to be sent.
-public struct HeldRecord: Hashable, Sendable {
-  public var zone: ZoneID
-  public var table: String
-  public var key: Value
-  public var reason: HeldReason
+package struct HeldRecord: Hashable, Sendable {
+  package var zone: ZoneID
+  package var table: String
+  package var key: Value
+  package var reason: HeldReason
   /// SQLite's message, or one from mesh.
-  public var message: String?
+  package var message: String?
   /// The time since which the record is not in its table, in milliseconds since 1970. Nil if no time was noted.
-  public var since: Int64?
+  package var since: Int64?
   /// The records that have to arrive, or to disappear, before the record can be shown.
-  public var waitsFor: [Awaited]
+  package var waitsFor: [Awaited]
   /// The columns that the table refuses, by name. They are the columns in which the row differs from the merged values,
   /// or all columns if there is no row.
-  public var refused: [Refused] = []
+  package var refused: [Refused] = []
   /// The columns that decide: those that SQLite's message names, or those of the `CHECK` that it names.
-  public var deciding: [String] = []
+  package var deciding: [String] = []
   /// Whether the key doesn't fit the table here. No value of another column helps.
-  public var isKeyUnfit: Bool { message?.hasSuffix(Materialiser.sameKey) == true }
+  package var isKeyUnfit: Bool { message?.hasSuffix(Materialiser.sameKey) == true }
 
   /// A column of a version that SQLite refuses.
-  public struct Refused: Hashable, Sendable {
-    public var column: String
-    public var merged: Value
+  package struct Refused: Hashable, Sendable {
+    package var column: String
+    package var merged: Value
     /// The value in the row. Nil if there is no row.
-    public var shown: Value?
+    package var shown: Value?
   }
 
-  public struct Awaited: Hashable, Sendable {
-    public var table: String
-    public var key: Value
+  package struct Awaited: Hashable, Sendable {
+    package var table: String
+    package var key: Value
     /// The zone of that record, if it is in another zone.
-    public var zone: ZoneID?
+    package var zone: ZoneID?
   }
 }
 
 /// The held records: listing them, and what a person decides about them.
-public struct StoreHeld: StorePart {
+package struct StoreHeld: StorePart {
   let access: StoreAccess
 
   /// Returns at most `limit` held records. Those that have a row come last.
-  public func list(limit: Int) throws -> [HeldRecord] {
+  package func list(limit: Int) throws -> [HeldRecord] {
     try listed { try $0.list(limit: limit) }
   }
 
   /// Returns the records whose rows are older than the merged values, because their tables refuse those values.
-  public func refused(limit: Int) throws -> [HeldRecord] {
+  package func refused(limit: Int) throws -> [HeldRecord] {
     try listed { try $0.list(.editRefused, limit: limit) }
   }
 
@@ -65,7 +65,7 @@ public struct StoreHeld: StorePart {
   }
 
   /// Makes the next calls of `apply` check every held record again.
-  public func retry() throws { try write { try $0.work.requestShow() } }
+  package func retry() throws { try write { try $0.work.requestShow() } }
 }
 
 /// Tells why records are held.

@@ -1,8 +1,8 @@
 import GRDB
-public import MeshCore
+package import MeshCore
 
 /// The values to restore.
-public enum Restoration: Hashable, Sendable {
+package enum Restoration: Hashable, Sendable {
   /// A record. If it is deleted, its last values are restored. If it is alive, the values that the given columns
   /// overwrote are restored.
   ///
@@ -13,26 +13,26 @@ public enum Restoration: Hashable, Sendable {
 }
 
 /// The values that were written to a table as a program would. They are captured, and sent as an edit made now.
-public struct RestoredRecord: Hashable, Sendable {
-  public var table: String
-  public var key: Value
+package struct RestoredRecord: Hashable, Sendable {
+  package var table: String
+  package var key: Value
   /// The values by column name, or nil if the record was deleted again.
-  public var values: [String: Value]?
+  package var values: [String: Value]?
   /// Columns that are not restored because this table doesn't have them.
-  public var lacking: [String]
+  package var lacking: [String]
   /// Columns that are not restored because the bytes of their long BLOB are no longer here.
-  public var gone: [String]
+  package var gone: [String]
   /// Records that it refers to and that are not here. It is held until they are restored as well.
-  public var waitsFor: [HeldRecord.Awaited]
+  package var waitsFor: [HeldRecord.Awaited]
   /// The number of records that came back with it.
-  public var descendants = 0
+  package var descendants = 0
 }
 
 extension StoreHistory {
   /// Restores values. Reads the whole log of the record's zone.
   ///
   /// - Throws: `RestoreError` if there is nothing to restore or the table refuses it.
-  public func restore(
+  package func restore(
     _ wanted: Restoration, _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> RestoredRecord {
     let (plan, descendants) = try read { transaction -> (RestorePlan, [RestorePlan]) in

@@ -1,64 +1,64 @@
-public import MeshCore
+package import MeshCore
 
 /// The values of a record in one zone, and the writes that they come from.
-public struct RecordExplanation: Hashable, Sendable {
-  public var zone: ZoneID
-  public var table: String
-  public var key: Value
-  public var generation: UInt64
-  public var isAlive: Bool
+package struct RecordExplanation: Hashable, Sendable {
+  package var zone: ZoneID
+  package var table: String
+  package var key: Value
+  package var generation: UInt64
+  package var isAlive: Bool
   /// The reason why the record is not in its table. Nil if it is in the table or deleted.
-  public var held: HeldRecord?
+  package var held: HeldRecord?
   /// The stamp of the birth or the delete.
-  public var life: Stamp?
+  package var life: Stamp?
   /// The author who signed the change set that brought the record here. It may differ from the stamp's author, because
   /// a record that moves between zones keeps its stamps. The device that moves it could write any author into them.
-  public var lifeSigner: Author?
+  package var lifeSigner: Author?
   /// The columns, by name.
-  public var columns: [Column]
+  package var columns: [Column]
   /// The zone in which a record that is deleted here lives on. Its values there have stamps from this zone's log.
-  public var movedTo: ZoneID?
+  package var movedTo: ZoneID?
 
-  public struct Column: Hashable, Sendable {
-    public var name: String
-    public var value: Value
-    public var stamp: Stamp
+  package struct Column: Hashable, Sendable {
+    package var name: String
+    package var value: Value
+    package var stamp: Stamp
     /// The author who signed the change set that brought the value here. Nil if no change set in the log has it.
-    public var signer: Author?
+    package var signer: Author?
     /// The write with the greatest lower stamp that the log has for the column in this generation.
-    public var beaten: Write?
+    package var beaten: Write?
     /// For a reference whose parent is not here, the value that the table shows instead.
-    public var withheld: Withheld?
+    package var withheld: Withheld?
   }
 
   /// A reference that the table doesn't show. `ON DELETE SET NULL` and `SET DEFAULT` follow from the parent's delete,
   /// and are nobody's edit.
-  public struct Withheld: Hashable, Sendable {
-    public var shown: Value
-    public var parent: HeldRecord.Awaited
+  package struct Withheld: Hashable, Sendable {
+    package var shown: Value
+    package var parent: HeldRecord.Awaited
     /// True if the parent was here and is deleted. False if it has not arrived yet.
-    public var isParentDeleted: Bool
+    package var isParentDeleted: Bool
   }
 
-  public struct Write: Hashable, Sendable {
-    public var value: Value
-    public var stamp: Stamp
+  package struct Write: Hashable, Sendable {
+    package var value: Value
+    package var stamp: Stamp
     /// The author who signed the change set that brought the value here.
-    public var signer: Author?
+    package var signer: Author?
     /// True if the author who overwrote the value had merged it. It is then an edit and no conflict.
-    public var wasSeen: Bool
+    package var wasSeen: Bool
   }
 }
 
 /// The history of records. It reads whole logs, to explain a record and to restore values.
-public struct StoreHistory: StorePart {
+package struct StoreHistory: StorePart {
   let access: StoreAccess
 
   /// Returns an explanation of a record for every zone that has it. The zone whose row is shown comes first. Reads the
   /// zones' whole logs.
   ///
   /// - Parameter key: The key as it is spelled in the row, or in canonical form.
-  public func explain(
+  package func explain(
     table name: String, key: Value, _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> [RecordExplanation] {
     try read { transaction in

@@ -1,8 +1,8 @@
 import MeshCore
 
 /// Work on many rows that goes on slice by slice, beside all other work.
-public struct WorkInProgress: Hashable, Sendable {
-  public enum Task: Hashable, Sendable {
+package struct WorkInProgress: Hashable, Sendable {
+  package enum Task: Hashable, Sendable {
     /// Importing the rows of a table.
     case takeIn
     /// Comparing the rows of a table with the merged values.
@@ -13,18 +13,18 @@ public struct WorkInProgress: Hashable, Sendable {
     case show
   }
 
-  public var task: Task
+  package var task: Task
   /// The table, or nil if the work concerns all tables.
-  public var table: String?
+  package var table: String?
   /// The number of rows, records or change sets that are done.
-  public var done: Int
-  public var total: Int
+  package var done: Int
+  package var total: Int
 }
 
 extension StoreFigures {
   /// Returns the work in progress. It is almost always empty. It counts the rows of the tables, which takes time if a
   /// table is large.
-  public func workInProgress() throws -> [WorkInProgress] {
+  package func workInProgress() throws -> [WorkInProgress] {
     try read { transaction in
       let work = CurrentWork(transaction: transaction)
       return try work.slicing() + work.recalling() + work.showing()

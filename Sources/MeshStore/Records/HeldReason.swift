@@ -1,6 +1,6 @@
 /// The reason why a live record is not in its table, or why its row differs from the merged values. The numbers are
 /// stored in the file.
-public enum HeldReason: Int64, Sendable, Hashable, CaseIterable {
+package enum HeldReason: Int64, Sendable, Hashable, CaseIterable {
   /// A record that it refers to is not here yet.
   case missingParent = 1
   /// A record that it refers to is deleted.
@@ -33,16 +33,16 @@ public enum HeldReason: Int64, Sendable, Hashable, CaseIterable {
   case keyUnreadable = 13
 
   /// Whether the record has a row in its table nevertheless.
-  public var isShown: Bool { isUnsent || self == .editRefused || self == .shownHereOnly }
+  package var isShown: Bool { isUnsent || self == .editRefused || self == .shownHereOnly }
 
   /// Whether a local row is not sent. It may have no record.
-  public var isUnsent: Bool { self == .valueTooLong || self == .keyUnreadable }
+  package var isUnsent: Bool { self == .valueTooLong || self == .keyUnreadable }
 
   /// Whether the record waits for a record that it refers to.
   var concernsParent: Bool { self == .missingParent || self == .parentDeleted || self == .parentElsewhere }
 
   /// The word in displays and in `--json`.
-  public var name: String {
+  package var name: String {
     switch self {
     case .missingParent: "missing-parent"
     case .parentDeleted: "parent-deleted"

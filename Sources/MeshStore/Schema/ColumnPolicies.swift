@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-public import MeshCore
+package import MeshCore
 
 /// The policies of a table's columns, by the columns' names.
 ///
@@ -67,7 +67,7 @@ struct ColumnPolicies {
 extension StoreSchema {
   /// Returns the columns of synchronized tables that have a policy other than last edit wins. A column has several if
   /// owners of shares set others.
-  public func columnPolicies() throws -> [(table: String, column: String, policy: ColumnPolicy)] {
+  package func columnPolicies() throws -> [(table: String, column: String, policy: ColumnPolicy)] {
     try read { transaction in
       transaction.catalog.allTables.flatMap { table in
         let policies = transaction.catalog.policyOwners(of: table).map {
@@ -86,7 +86,7 @@ extension StoreSchema {
   ///
   /// - Parameter policies: For each table, its columns and their policies.
   /// - Throws: `StoreError` (`schemaRefused`) with every reason. Nothing is set then.
-  public func setPolicies(_ policies: [String: [String: ColumnPolicy]], now: Int64) throws {
+  package func setPolicies(_ policies: [String: [String: ColumnPolicy]], now: Int64) throws {
     try write { transaction in
       try PolicyChanges(transaction: transaction).check(policies)
       var isChanged = false
@@ -103,7 +103,7 @@ extension StoreSchema {
 }
 
 extension StoreSchema {
-  public func ownerPolicies() throws -> [AccountID: [NamedPolicies]] {
+  package func ownerPolicies() throws -> [AccountID: [NamedPolicies]] {
     try read { transaction in
       try transaction.policies.ofOwners().reduce(into: [:]) { found, row in
         let (account, table, setting) = row
@@ -117,7 +117,7 @@ extension StoreSchema {
     }
   }
 
-  public func saveOwnerPolicies(_ policies: [NamedPolicies], of owner: AccountID) throws {
+  package func saveOwnerPolicies(_ policies: [NamedPolicies], of owner: AccountID) throws {
     try write { transaction in
       let hasNew = try policies.reduce(false) { hasNew, table in
         try table.policies.reduce(hasNew) {
@@ -131,7 +131,7 @@ extension StoreSchema {
   /// Throws if columns can't have these policies.
   ///
   /// - Throws: `StoreError` (`schemaRefused`) with every reason.
-  public func checkPolicies(_ policies: [String: [String: ColumnPolicy]]) throws {
+  package func checkPolicies(_ policies: [String: [String: ColumnPolicy]]) throws {
     try read { try PolicyChanges(transaction: $0).check(policies) }
   }
 

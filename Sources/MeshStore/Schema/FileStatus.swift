@@ -4,27 +4,27 @@ import Foundation
 /// The status of a file, as the kernel reports it. It is in this module, and not in the one that uses it most, because
 /// of SwiftNIO. If a file imports SwiftNIO too, the compiler picks one of two declarations of `stat`, depending on
 /// their order.
-public struct FileStatus: Sendable {
-  public enum Kind: Sendable { case file, directory, symbolicLink, special }
+package struct FileStatus: Sendable {
+  package enum Kind: Sendable { case file, directory, symbolicLink, special }
 
-  public let kind: Kind
+  package let kind: Kind
   /// The permission bits, including set-id and sticky.
-  public let mode: UInt32
-  public let owner: UInt32
+  package let mode: UInt32
+  package let owner: UInt32
   /// The size in bytes.
-  public let size: Int64
-  public let inode: UInt64
+  package let size: Int64
+  package let inode: UInt64
 
   /// Reads the status of the file at `path`. It doesn't follow a symbolic link. Returns nil on failure, with the reason
   /// in `errno`.
-  public init?(path: String) {
+  package init?(path: String) {
     var status = stat()
     guard lstat(path, &status) == 0 else { return nil }
     self.init(status)
   }
 
   /// Reads the status of an open file. Returns nil on failure, with the reason in `errno`.
-  public init?(descriptor: Int32) {
+  package init?(descriptor: Int32) {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { return nil }
     self.init(status)
@@ -32,7 +32,7 @@ public struct FileStatus: Sendable {
 
   /// Returns the time at which the file at `path` was created, in nanoseconds since 1970. A copy has another time,
   /// whatever tool makes it. Returns nil if the file system doesn't keep it.
-  public static func birth(of path: String) -> Int64? {
+  package static func birth(of path: String) -> Int64? {
     let time = mesh_birth_time(path)
     return time == 0 ? nil : time
   }

@@ -3,10 +3,10 @@ import GRDB
 import MeshCore
 
 /// SQLite's check of a database's structure, without the faults that it only imagines.
-public enum IntegrityCheck {
+package enum IntegrityCheck {
   /// Returns SQLite's message for the first fault, or nil if there is none. It takes seconds per gigabyte. It checks
   /// one table at a time, so that no snapshot is held for longer than one table takes.
-  public static func firstFault(inDatabase path: String) throws -> String? {
+  package static func firstFault(inDatabase path: String) throws -> String? {
     do {
       let connection = try GuardConnection(path: path, vfs: nil)
       defer { connection.close() }

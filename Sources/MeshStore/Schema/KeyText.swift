@@ -1,4 +1,4 @@
-public import MeshCore
+package import MeshCore
 
 /// The possible keys for a text that a person writes, most likely first.
 ///
@@ -68,7 +68,7 @@ enum KeyText {
 
 extension StoreTables {
   /// Returns the keys that a person can mean by a text, most likely first. See `mesh explain record --help`.
-  public func keys(written text: String, table name: String) throws -> [Value] {
+  package func keys(written text: String, table name: String) throws -> [Value] {
     try read { transaction in
       let table = transaction.catalog.knownTable(name).flatMap(transaction.catalog.table)
       return KeyText.values(text, affinity: table?.keyAffinity)

@@ -1,5 +1,5 @@
 import GRDB
-public import MeshCore
+package import MeshCore
 
 // Handles tables that were renamed here, or by other devices while they have their former name in this file.
 
@@ -9,7 +9,7 @@ extension StoreSchema {
   ///
   /// - Parameter trusts: Returns whether the renamings of a device are also made here.
   /// - Returns: The former names.
-  public func renameTables(
+  package func renameTables(
     _ descriptions: [SchemaDescription], trusts: (DeviceID) -> Bool = { _ in true }
   ) throws -> [String] {
     try write { transaction in

@@ -1,19 +1,19 @@
-public import MeshCore
+package import MeshCore
 
 extension StoreSchema {
   /// A column, a `CHECK` or an index that has another form in another device's table. The two devices can show one
   /// record differently, or one may hold a record that the other shows.
-  public struct Difference: Hashable, Sendable {
-    public let device: DeviceID
-    public let table: String
+  package struct Difference: Hashable, Sendable {
+    package let device: DeviceID
+    package let table: String
     /// The column, or an empty text for a `CHECK`, an index or `STRICT`.
-    public let column: String
+    package let column: String
     /// True if the tables compare keys differently. Then one device may treat as one record what are two records for the
     /// other.
-    public let isKey: Bool
+    package let isKey: Bool
     /// Its definition in this file, as SQL. Empty for a `CHECK`, an index or `STRICT` that this file doesn't have.
-    public let here: String
-    public let there: String
+    package let here: String
+    package let there: String
   }
 
   /// Returns the differences of synchronized tables, as far as descriptions show them. Other spellings of one type are
@@ -24,7 +24,7 @@ extension StoreSchema {
   /// compared with the others.
   ///
   /// - Parameter trusts: Returns whether a device's expressions count.
-  public func differences(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [Difference] {
+  package func differences(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [Difference] {
     let wanted = try foreign(trusts: trusts)
     return try read { transaction in
       let tables = try TrackedTable.all(transaction.db).compactMap { $0.schema?.travelling }

@@ -1,11 +1,11 @@
-public import MeshCore
+package import MeshCore
 
 /// The schema of others: what other devices say of their tables, adopting it here, and the policies of columns.
-public struct StoreSchema: SchemaStore, StorePart {
+package struct StoreSchema: SchemaStore, StorePart {
   let access: StoreAccess
   let capture: StoreCapture
 
-  public func schemaDescriptions() throws -> [SchemaDescription] {
+  package func schemaDescriptions() throws -> [SchemaDescription] {
     try read { transaction in
       try TrackedTable.all(transaction.db).compactMap { table in
         var description = table.schema?.travelling
@@ -16,7 +16,8 @@ public struct StoreSchema: SchemaStore, StorePart {
     }
   }
 
-  public func saveForeignSchema(_ descriptions: [SchemaDescription], device: DeviceID, isOwn: Bool) throws -> [String] {
+  package func saveForeignSchema(_ descriptions: [SchemaDescription], device: DeviceID, isOwn: Bool) throws -> [String]
+  {
     try write { transaction in
       try transaction.foreignSchemas.removeAll(of: device)
       if !isOwn { try ForeignSchemas(transaction: transaction).forget(besides: device, owners) }
@@ -51,7 +52,7 @@ public struct StoreSchema: SchemaStore, StorePart {
   ///
   /// - Parameter trusts: Returns whether the expressions of a device are adopted, and whether the device may describe a
   ///   table that is in this file and isn't synchronized. A program may use such a table for something else.
-  public func foreign(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [SchemaDescription] {
+  package func foreign(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [SchemaDescription] {
     try read { transaction in
       var others: [String: Bool] = [:]
       func isOthers(_ name: String) throws -> Bool {
@@ -78,24 +79,24 @@ public struct StoreSchema: SchemaStore, StorePart {
   }
 
   /// A table or columns that other devices have and this file lacks.
-  public struct Missing: Hashable, Sendable {
-    public var table: String
+  package struct Missing: Hashable, Sendable {
+    package var table: String
     /// Whether the table is here and lacks columns.
-    public var exists: Bool
-    public var columns: [String]
+    package var exists: Bool
+    package var columns: [String]
     /// The table of this file that other devices renamed to this one.
-    public var former: String?
+    package var former: String?
     /// The names that other devices gave to columns, by the column of this file's table.
-    public var renamed: [String: String] = [:]
+    package var renamed: [String: String] = [:]
     /// The SQL that `adopt` would run.
-    public var statements: [String]
+    package var statements: [String]
     /// The reason that it can't be adopted, or nil if it can.
-    public var refusal: String?
+    package var refusal: String?
     /// The parts that the table will lack, or lacks since it was adopted, with one line for each.
-    public var leftOut: [String] = []
+    package var leftOut: [String] = []
   }
 
-  public func missing(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [Missing] {
+  package func missing(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [Missing] {
     let wanted = try foreign(trusts: trusts)
     return try read { transaction in
       let trusted = try TableRenaming(transaction: transaction).tablesOfOthers(trusts)
@@ -105,7 +106,7 @@ public struct StoreSchema: SchemaStore, StorePart {
 
   /// Returns the parts of other devices' tables that those of this file lack, because the grammar doesn't have them,
   /// with one line for each.
-  public func leftOut(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [String] {
+  package func leftOut(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [String] {
     let others = try foreign(trusts: trusts)
     return try read { transaction in
       try others.flatMap { table in
@@ -116,11 +117,11 @@ public struct StoreSchema: SchemaStore, StorePart {
   }
 
   /// The result of one transaction of an adoption.
-  public struct Adoption: Hashable, Sendable {
+  package struct Adoption: Hashable, Sendable {
     /// The parts of tables that SQLite refused, with one line for each.
-    public var leftOut: [String] = []
+    package var leftOut: [String] = []
     /// Whether more columns are missing, so that the method has to be called again.
-    public var hasMore = false
+    package var hasMore = false
   }
 
   /// Creates the missing tables, adds the missing columns, and synchronizes all tables in one transaction. If one of
@@ -129,7 +130,7 @@ public struct StoreSchema: SchemaStore, StorePart {
   ///
   /// - Parameter trusts: Returns whether the renamings of a device are also made here.
   @discardableResult
-  public func adopt(
+  package func adopt(
     _ descriptions: [SchemaDescription], integerKeys: Bool = false, trusts: (DeviceID) -> Bool = { _ in true },
     now: Int64
   ) throws -> Adoption {

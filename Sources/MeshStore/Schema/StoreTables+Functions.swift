@@ -6,7 +6,7 @@ extension StoreTables {
   /// tables use, and that a node without an app doesn't have.
   ///
   /// SQLite names the first one of each statement.
-  public func functionsOfApp() throws -> [String] {
+  package func functionsOfApp() throws -> [String] {
     let tables = try list().map(\.name)
     do {
       let queue = try DatabaseQueue(path: access.file.path, configuration: DatabaseFile.plainConfiguration)

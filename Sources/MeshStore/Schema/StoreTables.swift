@@ -2,7 +2,7 @@ import GRDB
 import MeshCore
 
 /// The synchronized tables.
-public struct StoreTables: StorePart {
+package struct StoreTables: StorePart {
   let access: StoreAccess
   let capture: StoreCapture
 
@@ -18,7 +18,7 @@ public struct StoreTables: StorePart {
   /// - Throws: `StoreError` (`schemaRefused`) with every reason of every table.
   /// - Returns: The tables, in the given order.
   @discardableResult
-  public func track(
+  package func track(
     tables: [String], private privateTables: [String] = [], integerKeys: Bool = false, now: Int64
   ) throws -> [Summary] {
     let readded = try read { try ReaddedColumns.find($0) }
@@ -34,7 +34,7 @@ public struct StoreTables: StorePart {
   /// held until the table is synchronized again. Call it when nothing is pending.
   ///
   /// - Throws: `StoreError` (`schemaRefused`) if a table that stays refers to one that goes.
-  public func untrack(_ tables: [String]) throws {
+  package func untrack(_ tables: [String]) throws {
     // The fate of the tables must be noted, because triggers may tell of a new name.
     let readded = try read { try ReaddedColumns.find($0) }
     _ = try write { try SchemaChange(transaction: $0).note(readded) }
@@ -99,33 +99,33 @@ public struct StoreTables: StorePart {
     }
   }
 
-  public func isTracked(_ table: String) throws -> Bool {
+  package func isTracked(_ table: String) throws -> Bool {
     try read { try TrackedTable.read($0.db, name: table) != nil }
   }
 
   /// Returns whether the file has a table of this name that a program created.
-  public func hasTable(_ name: String) throws -> Bool {
+  package func hasTable(_ name: String) throws -> Bool {
     try !SchemaDescription.isReserved(name) && read { try TableSchema.kind($0.db, name)?.kind == .table }
   }
 
   /// Returns the synchronized tables.
-  public func list() throws -> [Summary] {
+  package func list() throws -> [Summary] {
     try read { transaction in
       try TrackedTable.all(transaction.db).map(TableInstaller(transaction: transaction).summary)
     }
   }
 
-  public struct Summary: Hashable, Sendable {
-    public let name: String
-    public let isPrivate: Bool
+  package struct Summary: Hashable, Sendable {
+    package let name: String
+    package let isPrivate: Bool
     /// Whether its records can be in a share. Then it isn't private, has only one foreign key, and the table that this
     /// key refers to can also be shared.
-    public let isShareable: Bool
-    public let allowsIntegerKeys: Bool
+    package let isShareable: Bool
+    package let allowsIntegerKeys: Bool
     /// False if the file currently has no such table.
-    public let isHere: Bool
+    package let isHere: Bool
     /// The number of rows that are currently in the table.
-    public let rows: Int
+    package let rows: Int
   }
 }
 

@@ -1,5 +1,5 @@
 import CSQLite
-public import MeshCore
+package import MeshCore
 
 /// The replica in one SQLite file: the app's tables, and the tables of mesh beside them.
 ///
@@ -9,28 +9,28 @@ public import MeshCore
 /// Calls are synchronous, and one caller at a time makes them. Every throwing call throws `StoreError`. After `locked`,
 /// `diskFull` and `inputOutput`, you may try again, and nothing is lost. The other errors need a person. Calls that
 /// read the log again with given keys throw `MissingKey` if a key is not among them.
-public final class Store: ReplicaStore {
+package final class Store: ReplicaStore {
   let access: StoreAccess
 
   // MARK: What replication uses
 
-  public let control: StoreControl
-  public let zones: StoreZones
-  public let log: StoreLog
-  public let localWrites: StoreLocalWrites
-  public let capture: StoreCapture
-  public let merges: StoreMerges
-  public let assets: StoreAssets
-  public let schema: StoreSchema
+  package let control: StoreControl
+  package let zones: StoreZones
+  package let log: StoreLog
+  package let localWrites: StoreLocalWrites
+  package let capture: StoreCapture
+  package let merges: StoreMerges
+  package let assets: StoreAssets
+  package let schema: StoreSchema
 
   // MARK: What people ask
 
-  public let tables: StoreTables
-  public let figures: StoreFigures
-  public let held: StoreHeld
-  public let conflicts: StoreConflicts
-  public let history: StoreHistory
-  public let file: StoreFile
+  package let tables: StoreTables
+  package let figures: StoreFigures
+  package let held: StoreHeld
+  package let conflicts: StoreConflicts
+  package let history: StoreHistory
+  package let file: StoreFile
 
   /// Opens the database. Creates the file and the tables of mesh if they are missing.
   ///
@@ -41,7 +41,7 @@ public final class Store: ReplicaStore {
   ///   - staging: The storage for assets until they are in their rows.
   ///   - prepareConnection: Gives the connection, an `sqlite3 *`, the functions that the schema calls.
   ///   - probe: Notes the rare branches that the store takes.
-  public init(
+  package init(
     path: String, create: Bool = true, cryptography: any Cryptography, vfs: String? = nil,
     lockPatience: Double? = nil, staging: any AssetStaging = MemoryStaging(),
     prepareConnection: (@Sendable (OpaquePointer) -> Void)? = nil,
@@ -70,26 +70,26 @@ public final class Store: ReplicaStore {
   }
 
   /// The path of the database.
-  public var path: String { access.file.path }
+  package var path: String { access.file.path }
   /// The path without symbolic links. The write-ahead log and its index are beside it.
-  public var place: String { access.file.place }
+  package var place: String { access.file.place }
   /// The number of write transactions since the store was opened.
-  public var commits: Int { access.commits }
+  package var commits: Int { access.commits }
 
   /// Closes the store. A second call does nothing.
-  public func close() throws { try access.close() }
+  package func close() throws { try access.close() }
 
   /// Frees the memory that much work took: SQLite's pages, and memory that the allocator keeps. Pages that are needed
   /// are read again.
-  public func releaseMemory() { access.releaseMemory() }
+  package func releaseMemory() { access.releaseMemory() }
 
   /// Stops reading BLOBs that nobody has asked for since the last call, so that a program that waits for all readers to
   /// end can go on. Call it a few times a second.
-  public func restIdleBlobs() { access.restIdleBlobs() }
+  package func restIdleBlobs() { access.restIdleBlobs() }
 
   /// Runs `body` with statements that wait only `limit` seconds for another process's lock. After that they throw
   /// `locked`.
-  public func waiting<T>(atMost limit: Double, _ body: () throws -> T) rethrows -> T {
+  package func waiting<T>(atMost limit: Double, _ body: () throws -> T) rethrows -> T {
     try access.file.waiting(atMost: limit, body)
   }
 }

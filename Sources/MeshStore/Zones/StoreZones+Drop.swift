@@ -1,9 +1,9 @@
-public import MeshCore
+package import MeshCore
 
 // MARK: - Zones that this device has no part in any more
 
 extension StoreZones {
-  public func keepCopy(of zone: ZoneID) throws {
+  package func keepCopy(of zone: ZoneID) throws {
     try write { transaction in
       let row = try transaction.zoneRows.obtain(zone)
       try transaction.zoneRows.keepCopy(row.id)
@@ -11,11 +11,11 @@ extension StoreZones {
     }
   }
 
-  public func keepsCopy(of zone: ZoneID) throws -> Bool {
+  package func keepsCopy(of zone: ZoneID) throws -> Bool {
     try read { try $0.zoneRows.keepsCopy(zone) }
   }
 
-  public func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool {
+  package func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool {
     try writeRefusing(notingAt: now) { transaction, refused in
       guard var row = try transaction.zoneRows.read(zone) else { return false }
       let keepingCopy = try keepingCopy || transaction.zoneRows.keepsCopy(zone)

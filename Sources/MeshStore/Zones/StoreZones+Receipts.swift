@@ -1,15 +1,15 @@
 import GRDB
-public import MeshCore
+package import MeshCore
 
 // MARK: - Local writes that their zone did not take
 
 extension StoreZones {
   /// Returns the number of receipts of each zone that has some.
-  public func receiptCounts() throws -> [ZoneID: Int] {
+  package func receiptCounts() throws -> [ZoneID: Int] {
     try read { try $0.receipts.counts() }
   }
 
-  public func receipts(_ zone: ZoneID) throws -> [Receipt] {
+  package func receipts(_ zone: ZoneID) throws -> [Receipt] {
     try read { transaction in
       guard let row = try transaction.zoneRows.read(zone) else { return [] }
       return try transaction.receipts.list(row.id).reversed().map { receipt in
@@ -31,7 +31,7 @@ extension StoreZones {
   /// write would change another zone's record.
   ///
   /// - Returns: The number of written receipts, and the records that block others.
-  public func restoreReceipts(_ zone: ZoneID) throws -> (written: Int, inTheWay: Set<RecordName>) {
+  package func restoreReceipts(_ zone: ZoneID) throws -> (written: Int, inTheWay: Set<RecordName>) {
     try write { transaction in
       guard let row = try transaction.zoneRows.read(zone) else { return (0, []) }
       let writer = ReceiptWriter(transaction: transaction)
@@ -51,7 +51,7 @@ extension StoreZones {
   }
 
   /// Deletes a zone's receipts and their change sets. Returns the number of receipts.
-  public func discardReceipts(_ zone: ZoneID) throws -> Int {
+  package func discardReceipts(_ zone: ZoneID) throws -> Int {
     try write { transaction in
       guard let row = try transaction.zoneRows.read(zone) else { return 0 }
       try transaction.log.removeReverted(in: row.id)

@@ -1,16 +1,16 @@
-public import MeshCore
+package import MeshCore
 
 /// The zones: what they are to this device, who writes in them here, and what they did not take.
-public struct StoreZones: ZoneStore, StorePart {
+package struct StoreZones: ZoneStore, StorePart {
   let access: StoreAccess
 
-  public func instance(_ zone: ZoneID) throws -> InstanceID? {
+  package func instance(_ zone: ZoneID) throws -> InstanceID? {
     try read { transaction in
       try transaction.zoneRows.read(zone)?.instance
     }
   }
 
-  public func beginInstance(_ instance: InstanceID, zone: ZoneID, sentThrough: Int64? = nil) throws {
+  package func beginInstance(_ instance: InstanceID, zone: ZoneID, sentThrough: Int64? = nil) throws {
     try write { transaction in
       var row = try transaction.zoneRows.obtain(zone)
       if let sentThrough { try transaction.leaveIncrements(row, sentThrough: sentThrough) }
@@ -29,7 +29,7 @@ public struct StoreZones: ZoneStore, StorePart {
     }
   }
 
-  public func doubtfulIncrements(_ zone: ZoneID) throws -> [RecordName] {
+  package func doubtfulIncrements(_ zone: ZoneID) throws -> [RecordName] {
     try read { transaction in
       guard let row = try transaction.zoneRows.read(zone),
         let end = try transaction.pending.formerInstances(in: row.id).last(where: { $0.sentThrough == .max })
@@ -38,7 +38,7 @@ public struct StoreZones: ZoneStore, StorePart {
     }
   }
 
-  public func digest(_ zone: ZoneID) throws -> ZoneDigest {
+  package func digest(_ zone: ZoneID) throws -> ZoneDigest {
     try read { transaction in
       guard let row = try transaction.zoneRows.read(zone) else {
         return ZoneDigest(records: 0, hash: RecordHash(low: 0, high: 0).bytes)
@@ -48,7 +48,7 @@ public struct StoreZones: ZoneStore, StorePart {
     }
   }
 
-  public func setStandings(_ standings: [ZoneStanding]) throws {
+  package func setStandings(_ standings: [ZoneStanding]) throws {
     guard try read({ try $0.standings() }) != Set(standings) else { return }
     try write { transaction in
       let before = try transaction.catalog.zones()
@@ -72,13 +72,13 @@ public struct StoreZones: ZoneStore, StorePart {
     }
   }
 
-  public func endedZones() throws -> Set<ZoneID> {
+  package func endedZones() throws -> Set<ZoneID> {
     try read { Set(try $0.standings().filter { $0.role == .ended }.map(\.zone)) }
   }
 
-  public func root(named record: RecordName) throws -> RecordName { try read { try $0.root(named: record) ?? record } }
+  package func root(named record: RecordName) throws -> RecordName { try read { try $0.root(named: record) ?? record } }
 
-  public func obstacle(toSharing record: RecordName) throws -> ShareObstacle? {
+  package func obstacle(toSharing record: RecordName) throws -> ShareObstacle? {
     try read { transaction in
       guard let number = transaction.catalog.knownTable(record.table), let table = transaction.catalog.table(number)
       else {

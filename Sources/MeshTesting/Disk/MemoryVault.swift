@@ -1,7 +1,7 @@
-public import MeshCore
+package import MeshCore
 
 /// A vault that survives crashes of its node, as a home's files do. One caller at a time uses it.
-public final class MemoryVault: Vault {
+package final class MemoryVault: Vault {
   /// The contents of the home's files. A copy of a home is a copy of this.
   struct Contents {
     var keys: [ZoneID: [EpochID: EpochKey]] = [:]
@@ -13,38 +13,38 @@ public final class MemoryVault: Vault {
   /// Called before and after each change. If it throws, the machine died at that point.
   var step: (() throws -> Void)?
   /// Called after each change, to count changes.
-  public var onChange: (() -> Void)?
+  package var onChange: (() -> Void)?
   /// True if the node dies when it next saves a mark: after the commit that the mark describes, and before anything is
   /// sent.
   var diesAtMark = false
 
   /// True if it was copied from another place, and no node has run on it here.
-  public var isFromElsewhere = false
+  package var isFromElsewhere = false
 
-  public init() {}
+  package init() {}
 
-  public func isCopy() -> Bool { isFromElsewhere }
-  public func settle() { isFromElsewhere = false }
+  package func isCopy() -> Bool { isFromElsewhere }
+  package func settle() { isFromElsewhere = false }
 
   /// Returns a copy, as of a home that is copied.
-  public func copy() -> MemoryVault {
+  package func copy() -> MemoryVault {
     let copy = MemoryVault()
     copy.contents = contents
     copy.isFromElsewhere = true
     return copy
   }
 
-  public func epochKeys(_ zone: ZoneID) -> [EpochID: EpochKey] { contents.keys[zone] ?? [:] }
+  package func epochKeys(_ zone: ZoneID) -> [EpochID: EpochKey] { contents.keys[zone] ?? [:] }
 
-  public func saveEpochKeys(_ keys: [EpochID: EpochKey], zone: ZoneID) throws {
+  package func saveEpochKeys(_ keys: [EpochID: EpochKey], zone: ZoneID) throws {
     try change { $0.keys[zone, default: [:]].merge(keys) { old, _ in old } }
   }
 
-  public func zones() -> [String] { contents.keys.keys.map(\.description) }
+  package func zones() -> [String] { contents.keys.keys.map(\.description) }
 
-  public func highWaterMark(_ zone: ZoneID) -> HighWaterMark? { contents.marks[zone] }
+  package func highWaterMark(_ zone: ZoneID) -> HighWaterMark? { contents.marks[zone] }
 
-  public func saveHighWaterMark(_ mark: HighWaterMark, zone: ZoneID) throws {
+  package func saveHighWaterMark(_ mark: HighWaterMark, zone: ZoneID) throws {
     if diesAtMark {
       diesAtMark = false
       throw SimulatedDeath()
@@ -52,8 +52,8 @@ public final class MemoryVault: Vault {
     try change { $0.marks[zone] = mark }
   }
 
-  public func links() -> [IssuedLink] { contents.links }
-  public func saveLinks(_ links: [IssuedLink]) throws { try change { $0.links = links } }
+  package func links() -> [IssuedLink] { contents.links }
+  package func saveLinks(_ links: [IssuedLink]) throws { try change { $0.links = links } }
 
   /// Replaces a file as a whole and syncs it. The file is either the old one or the new one.
   private func change(_ body: (inout Contents) -> Void) throws {

@@ -1,4 +1,4 @@
-public import MeshCore
+package import MeshCore
 
 /// Downloads and serves the assets that records use.
 extension ModelStore {
@@ -11,7 +11,7 @@ extension ModelStore {
     }
   }
 
-  public func wantedAssets(limit: Int, besides: Set<AssetID>) throws -> WantedAssets {
+  package func wantedAssets(limit: Int, besides: Set<AssetID>) throws -> WantedAssets {
     let missing = metAssets.missing.filter { !besides.contains($0.key) }.sorted { $0.key < $1.key }
     let wanted = try missing.compactMap { id, known -> WantedAsset? in
       let zones = Set(users(of: id).map(\.zone)).sorted()
@@ -35,7 +35,7 @@ extension ModelStore {
     return found
   }
 
-  public func assetBacklog(_ zone: ZoneID, absent: Set<AssetID>) throws -> AssetBacklog {
+  package func assetBacklog(_ zone: ZoneID, absent: Set<AssetID>) throws -> AssetBacklog {
     var backlog = AssetBacklog()
     for (id, known) in metAssets.missing where users(of: id).contains(where: { $0.zone == zone }) {
       let here = known.chunks.values.reduce(0) { $0 + $1.count }
@@ -45,13 +45,13 @@ extension ModelStore {
     return backlog
   }
 
-  public func noteSources(_ sources: [AssetID: DeviceID], now: Int64) {}
+  package func noteSources(_ sources: [AssetID: DeviceID], now: Int64) {}
 
-  public func stage(_ bytes: [UInt8], chunk index: Int, of asset: AssetID) -> ChunkOutcome {
+  package func stage(_ bytes: [UInt8], chunk index: Int, of asset: AssetID) -> ChunkOutcome {
     metAssets.stage(bytes, chunk: index, of: asset)
   }
 
-  public func placeAssets(now: Int64) -> Bool {
+  package func placeAssets(now: Int64) -> Bool {
     guard let asset = metAssets.nextCompleted() else { return false }
     let waiting = Set(pending.map(\.name))
     for (zone, name) in users(of: asset) where !waiting.contains(name) {
@@ -60,11 +60,11 @@ extension ModelStore {
     return true
   }
 
-  public func chunk(_ index: Int, of asset: AssetID, zone: ZoneID) -> [UInt8]? {
+  package func chunk(_ index: Int, of asset: AssetID, zone: ZoneID) -> [UInt8]? {
     users(of: asset).contains { $0.zone == zone } ? metAssets[asset]?.chunks[index] : nil
   }
 
-  public func chunks(of asset: AssetID, zone: ZoneID) -> ChunkSet? {
+  package func chunks(of asset: AssetID, zone: ZoneID) -> ChunkSet? {
     users(of: asset).contains { $0.zone == zone } ? metAssets[asset]?.present : nil
   }
 }

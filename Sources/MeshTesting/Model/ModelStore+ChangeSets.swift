@@ -1,28 +1,28 @@
-public import MeshCore
+package import MeshCore
 
 /// Stores, merges, sends and reverts the change sets of others.
 extension ModelStore {
-  public func storedVector(_ zone: ZoneID) -> VersionVector {
+  package func storedVector(_ zone: ZoneID) -> VersionVector {
     VersionVector((zoneData[zone]?.authors ?? [:]).mapValues { UInt64($0.stored.count) })
   }
 
-  public func stored(_ zone: ZoneID, _ author: Author) -> (number: UInt64, citation: ControlID?) {
+  package func stored(_ zone: ZoneID, _ author: Author) -> (number: UInt64, citation: ControlID?) {
     let stored = zoneData[zone]?.authors[author]?.stored ?? []
     return (UInt64(stored.count), stored.first?.header.citation)
   }
 
-  public func authorCount(_ zone: ZoneID) -> Int { storedVector(zone).numbers.count }
+  package func authorCount(_ zone: ZoneID) -> Int { storedVector(zone).numbers.count }
 
-  public func mergedVector(_ zone: ZoneID) -> VersionVector { zoneData[zone]?.mergedVector ?? VersionVector() }
+  package func mergedVector(_ zone: ZoneID) -> VersionVector { zoneData[zone]?.mergedVector ?? VersionVector() }
 
-  public func mergedHeads(_ zone: ZoneID) -> [Author: ChangeSetHead] {
+  package func mergedHeads(_ zone: ZoneID) -> [Author: ChangeSetHead] {
     (zoneData[zone]?.authors ?? [:]).filter { $0.value.merged > 0 }.mapValues { line in
       let last = line.stored[line.merged - 1]
       return ChangeSetHead(number: last.header.number, id: last.id, time: last.header.time)
     }
   }
 
-  public func store(_ changeSets: [ChangeSet], zone: ZoneID, now: Int64) -> [StoreOutcome] {
+  package func store(_ changeSets: [ChangeSet], zone: ZoneID, now: Int64) -> [StoreOutcome] {
     changeSets.map { changeSet in
       let author = changeSet.header.author
       let outcome = (zoneData[zone]?.authors[author] ?? ModelZone.Line()).outcome(of: changeSet)
@@ -33,9 +33,9 @@ extension ModelStore {
     }
   }
 
-  public func hasTakenBack(_ id: ZoneID) -> Bool { zoneData[id]?.takenBack.values.contains { !$0.isEmpty } ?? false }
+  package func hasTakenBack(_ id: ZoneID) -> Bool { zoneData[id]?.takenBack.values.contains { !$0.isEmpty } ?? false }
 
-  public func putBack(_ id: ZoneID, where stands: (ChangeSet) -> Bool) -> Bool {
+  package func putBack(_ id: ZoneID, where stands: (ChangeSet) -> Bool) -> Bool {
     var hasAny = false
     for author in zoneData[id]?.takenBack.keys.sorted() ?? [] {
       while let next = zoneData[id]?.takenBack[author]?[UInt64(zoneData[id]?.authors[author]?.stored.count ?? 0) + 1],
@@ -48,7 +48,7 @@ extension ModelStore {
     return hasAny
   }
 
-  public func changeSets(
+  package func changeSets(
     _ zone: ZoneID, beyond vector: VersionVector, after position: Int64, maximumBytes: Int
   ) -> ChangeSetBatch {
     let log = zoneData[zone]?.log ?? []
@@ -68,7 +68,7 @@ extension ModelStore {
     return batch
   }
 
-  public func apply(
+  package func apply(
     _ id: ZoneID, _ reader: ChangeSetReader, flushing writers: [ZoneID: ChangeSetWriter], now: Int64
   ) -> ApplyProgress {
     guard
@@ -102,27 +102,27 @@ extension ModelStore {
     }
   }
 
-  public func storedHeads(_ zone: ZoneID) -> [Author: ChangeSetHead] {
+  package func storedHeads(_ zone: ZoneID) -> [Author: ChangeSetHead] {
     (zoneData[zone]?.authors ?? [:]).compactMapValues { line in
       line.stored.last.map { ChangeSetHead(number: $0.header.number, id: $0.id, time: $0.header.time) }
     }
   }
 
-  public func changeSetID(_ zone: ZoneID, _ author: Author, _ number: UInt64) -> ChangeSetID? {
+  package func changeSetID(_ zone: ZoneID, _ author: Author, _ number: UInt64) -> ChangeSetID? {
     zoneData[zone]?.authors[author]?.stored.first { $0.header.number == number }?.id
   }
 
-  public func line(_ zone: ZoneID, _ author: Author, through number: UInt64, count: Int) -> [SignedHeader] {
+  package func line(_ zone: ZoneID, _ author: Author, through number: UInt64, count: Int) -> [SignedHeader] {
     let line = zoneData[zone]?.authors[author]?.stored.filter { $0.header.number <= number } ?? []
     return line.suffix(count).map(\.signedHeader)
   }
 
-  public func unitEnd(_ zone: ZoneID, _ author: Author, notLaterThan time: HybridTime) -> UInt64 {
+  package func unitEnd(_ zone: ZoneID, _ author: Author, notLaterThan time: HybridTime) -> UInt64 {
     let line = zoneData[zone]?.authors[author]?.stored ?? []
     return line.last { $0.header.part.isFinal && $0.header.time <= time }?.header.number ?? 0
   }
 
-  public func writeAgain(_ writer: ChangeSetWriter, now: Int64) throws -> ChangeSetHead? {
+  package func writeAgain(_ writer: ChangeSetWriter, now: Int64) throws -> ChangeSetHead? {
     guard var zone = zoneData[writer.zone], !zone.rewrites.isEmpty else { return nil }
     let latest = zone.clock.tick(noted: now, now: now)
     func stamp(_ time: HybridTime) -> Stamp { Stamp(time: min(time, latest), author: writer.author) }
@@ -162,12 +162,12 @@ extension ModelStore {
   }
 
   /// Merges the remaining change sets again from nothing, which is slow, but obviously right.
-  public func takesBack(_ limits: [Author: UInt64], zone: ZoneID) -> Bool {
+  package func takesBack(_ limits: [Author: UInt64], zone: ZoneID) -> Bool {
     cutFault != nil
       || limits.contains { author, limit in UInt64(zoneData[zone]?.authors[author]?.stored.count ?? 0) > limit }
   }
 
-  public func cut(
+  package func cut(
     _ limits: [Author: UInt64], aftermath: [Author: Aftermath], zone id: ZoneID, _ reader: ChangeSetReader, now: Int64
   ) throws {
     if let cutFault { throw cutFault }

@@ -1,8 +1,8 @@
-public import MeshCore
+package import MeshCore
 
 extension ModelStore {
   /// Runs the next step that a test has set. A model has no schema, so there is no other upkeep.
-  public func upkeep(_ reader: (ZoneID) throws -> ChangeSetReader, now: Int64) throws -> UpkeepProgress {
+  package func upkeep(_ reader: (ZoneID) throws -> ChangeSetReader, now: Int64) throws -> UpkeepProgress {
     if let upkeepFault { throw upkeepFault }
     if !upkeepSteps.isEmpty { return upkeepSteps.removeFirst()(self) }
     guard needsRecall else { return .done }
@@ -21,7 +21,7 @@ extension ModelStore {
     (zone ?? standings.first { $0.role == .privateZone }?.zone ?? writers.keys.min()).flatMap { writers[$0] }
   }
 
-  public func flush(_ writers: [ZoneID: ChangeSetWriter], now: Int64) throws -> FlushProgress {
+  package func flush(_ writers: [ZoneID: ChangeSetWriter], now: Int64) throws -> FlushProgress {
     takeBackForbidden(now: now)
     if needsRecall, !pending.isEmpty { return FlushProgress(head: nil, records: 0, hasMore: true) }
     guard let first = pending.first(where: { writer($0.zone, writers) != nil }),

@@ -1,27 +1,27 @@
-public import MeshCore
+package import MeshCore
 
 /// A replica in memory. Records are lattice values, the change log is an array, and there is no SQL and no schema. It
 /// is the simplest implementation that keeps the store's promises. Tests use it for replication, and compare the real
 /// store with it.
 ///
 /// Local writes use `write` and `delete` instead of triggers. One caller at a time uses it.
-public final class ModelStore: ReplicaStore {
+package final class ModelStore: ReplicaStore {
   /// The rows as an app sees them, including unflushed writes.
-  public internal(set) var rows: Contents = [:]
+  package internal(set) var rows: Contents = [:]
   var pending: [PendingChange] = []
   /// The results of the next calls of `upkeep`.
-  public var upkeepSteps: [(ModelStore) -> UpkeepProgress] = []
+  package var upkeepSteps: [(ModelStore) -> UpkeepProgress] = []
   /// True if the log has to be read again before anything is flushed or merged, as after a table lost a column.
-  public var needsRecall = false
+  package var needsRecall = false
   /// The errors that upkeep, a cut, or the end of a zone throws, to simulate a disk that fails. `dropFault` is thrown
   /// when the records are gone.
-  public var upkeepFault: (any Error)?
-  public var cutFault: (any Error)?
-  public var dropFault: (any Error)?
+  package var upkeepFault: (any Error)?
+  package var cutFault: (any Error)?
+  package var dropFault: (any Error)?
   /// The error that saving control records throws, to simulate a full disk, after `controlRoom` more records were
   /// saved.
-  public var controlFault: (any Error)?
-  public var controlRoom = 0
+  package var controlFault: (any Error)?
+  package var controlRoom = 0
   /// The number of writes by the app.
   private(set) var writes = 0
   var metAssets: ModelAssets
@@ -31,13 +31,13 @@ public final class ModelStore: ReplicaStore {
   /// The number of records in one change set.
   let partSize: Int
   private var accountStates: [AccountID: [UInt8]] = [:]
-  public private(set) var standings: [ZoneStanding] = []
+  package private(set) var standings: [ZoneStanding] = []
   var noted: [Receipt] = []
   var keptCopies: Set<ZoneID> = []
   /// The descriptions of tables that members sent.
-  public private(set) var foreignSchemas: [DeviceID: [SchemaDescription]] = [:]
+  package private(set) var foreignSchemas: [DeviceID: [SchemaDescription]] = [:]
   /// The descriptions of this device's tables, with the policies that it has learned.
-  public var schemas: [SchemaDescription] = []
+  package var schemas: [SchemaDescription] = []
   private var certified = Accounts()
   private var policiesOfOwners: [AccountID: [String: [String: ColumnPolicySetting]]] = [:]
 
@@ -49,14 +49,14 @@ public final class ModelStore: ReplicaStore {
     let columns: Set<String>?
   }
 
-  public init(_ cryptography: any Cryptography, partSize: Int = Choices.slice) {
+  package init(_ cryptography: any Cryptography, partSize: Int = Choices.slice) {
     self.cryptography = cryptography
     self.partSize = partSize
     metAssets = ModelAssets(cryptography)
   }
 
   /// Returns a copy, as of a file that is copied while nobody uses it.
-  public func copy() -> ModelStore {
+  package func copy() -> ModelStore {
     let copy = ModelStore(cryptography, partSize: partSize)
     (copy.rows, copy.pending, copy.zoneOrder, copy.zoneData) = (rows, pending, zoneOrder, zoneData)
     (copy.accountStates, copy.foreignSchemas, copy.schemas) = (accountStates, foreignSchemas, schemas)
@@ -71,7 +71,7 @@ public final class ModelStore: ReplicaStore {
   ///
   /// - Parameter zone: The zone, or nil for the private zone. A model has no references that would determine the zone
   ///   of a new record.
-  public func write(_ name: RecordName, _ values: [String: Value], zone: ZoneID? = nil) {
+  package func write(_ name: RecordName, _ values: [String: Value], zone: ZoneID? = nil) {
     let row = rows[name]
     let changed = values.filter { row?[$0.key] != $0.value }
     guard row == nil || !changed.isEmpty else { return }
@@ -80,7 +80,7 @@ public final class ModelStore: ReplicaStore {
     pending.append(PendingChange(name: name, zone: zone, columns: Set((row == nil ? values : changed).keys)))
   }
 
-  public func delete(_ name: RecordName, zone: ZoneID? = nil) {
+  package func delete(_ name: RecordName, zone: ZoneID? = nil) {
     guard rows.removeValue(forKey: name) != nil else { return }
     writes += 1
     pending.append(PendingChange(name: name, zone: zone, columns: nil))
@@ -92,11 +92,11 @@ public final class ModelStore: ReplicaStore {
 
   // MARK: Control log and account objects
 
-  public func knownZones() -> [ZoneID] { zoneOrder }
+  package func knownZones() -> [ZoneID] { zoneOrder }
 
-  public func controlRecords(_ zone: ZoneID) -> [[UInt8]] { zoneData[zone]?.control.map(\.bytes) ?? [] }
+  package func controlRecords(_ zone: ZoneID) -> [[UInt8]] { zoneData[zone]?.control.map(\.bytes) ?? [] }
 
-  public func insertControlRecords(_ records: [(id: ControlID, bytes: [UInt8])], zone: ZoneID) throws {
+  package func insertControlRecords(_ records: [(id: ControlID, bytes: [UInt8])], zone: ZoneID) throws {
     if let controlFault {
       guard records.count <= controlRoom else { throw controlFault }
       controlRoom -= records.count
@@ -110,60 +110,60 @@ public final class ModelStore: ReplicaStore {
     }
   }
 
-  public func accountState(_ account: AccountID) -> [UInt8]? { accountStates[account] }
-  public func accounts() -> [AccountID] { accountStates.keys.sorted() }
-  public func saveAccountStates(_ states: [AccountID: [UInt8]]) { accountStates.merge(states) { $1 } }
+  package func accountState(_ account: AccountID) -> [UInt8]? { accountStates[account] }
+  package func accounts() -> [AccountID] { accountStates.keys.sorted() }
+  package func saveAccountStates(_ states: [AccountID: [UInt8]]) { accountStates.merge(states) { $1 } }
 
-  public func nameAccount(_ account: AccountID, _ name: String) { accountNames[account] = name }
-  public private(set) var accountNames: [AccountID: String] = [:]
+  package func nameAccount(_ account: AccountID, _ name: String) { accountNames[account] = name }
+  package private(set) var accountNames: [AccountID: String] = [:]
 
   /// The values of other devices that a cut reverted, which a person can look at.
-  public internal(set) var kept: [RecordName: RecordState<String>] = [:]
+  package internal(set) var kept: [RecordName: RecordState<String>] = [:]
 
   /// The times through which another file may have sent what was pending when the present instances began.
-  public private(set) var sentThrough: [ZoneID: Int64] = [:]
+  package private(set) var sentThrough: [ZoneID: Int64] = [:]
 
-  public func instance(_ zone: ZoneID) -> InstanceID? { zoneData[zone]?.instance }
-  public func beginInstance(_ instance: InstanceID, zone: ZoneID, sentThrough time: Int64? = nil) {
+  package func instance(_ zone: ZoneID) -> InstanceID? { zoneData[zone]?.instance }
+  package func beginInstance(_ instance: InstanceID, zone: ZoneID, sentThrough time: Int64? = nil) {
     zoneData[zone]?.instance = instance
     sentThrough[zone] = time
   }
 
-  public func doubtfulIncrements(_ zone: ZoneID) -> [RecordName] { [] }
+  package func doubtfulIncrements(_ zone: ZoneID) -> [RecordName] { [] }
 
-  public func isShowing() -> Bool { false }
-  public func pendingCount() -> Int { pending.count }
+  package func isShowing() -> Bool { false }
+  package func pendingCount() -> Int { pending.count }
 
-  public func unsent(_ zone: ZoneID) -> Unsent { pending.isEmpty ? .nothing : .pending }
+  package func unsent(_ zone: ZoneID) -> Unsent { pending.isEmpty ? .nothing : .pending }
 
   /// The ids of the merged change sets in all zones.
   var mergedIDs: Set<ChangeSetID> { Set(zoneData.values.flatMap { $0.log.map(\.id) }) }
 
   // MARK: Zones
 
-  public func setStandings(_ standings: [ZoneStanding]) { self.standings = standings }
+  package func setStandings(_ standings: [ZoneStanding]) { self.standings = standings }
 
-  public func endedZones() -> Set<ZoneID> { Set(standings.filter { $0.role == .ended }.map(\.zone)) }
+  package func endedZones() -> Set<ZoneID> { Set(standings.filter { $0.role == .ended }.map(\.zone)) }
 
-  public func citations(_ zone: ZoneID) -> [Author: ControlID] {
+  package func citations(_ zone: ZoneID) -> [Author: ControlID] {
     (zoneData[zone]?.authors ?? [:]).compactMapValues { $0.stored.first?.header.citation }
   }
 
-  public func root(named record: RecordName) -> RecordName { record }
+  package func root(named record: RecordName) -> RecordName { record }
 
-  public func obstacle(toSharing record: RecordName) -> ShareObstacle? {
+  package func obstacle(toSharing record: RecordName) -> ShareObstacle? {
     if let standing = standings.first(where: { $0.root == record && $0.role != .ended && !$0.isStopped }) {
       return .alreadyShared(record, in: standing.zone)
     }
     return rows[record] == nil ? .noRecord(record) : nil
   }
 
-  public func keepCopy(of zone: ZoneID) { keptCopies.insert(zone) }
+  package func keepCopy(of zone: ZoneID) { keptCopies.insert(zone) }
 
-  public func keepsCopy(of zone: ZoneID) -> Bool { keptCopies.contains(zone) }
+  package func keepsCopy(of zone: ZoneID) -> Bool { keptCopies.contains(zone) }
 
   /// Removes the records in one step, and the log in another.
-  public func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool {
+  package func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool {
     let keepingCopy = keptCopies.contains(zone) || keepingCopy
     pending.removeAll { $0.zone == zone }
     if let records = zoneData[zone]?.records, !records.isEmpty {
@@ -184,7 +184,7 @@ public final class ModelStore: ReplicaStore {
     return false
   }
 
-  public func receipts(_ zone: ZoneID) -> [Receipt] { noted.filter { $0.zone == zone }.reversed() }
+  package func receipts(_ zone: ZoneID) -> [Receipt] { noted.filter { $0.zone == zone }.reversed() }
 
   func noteReceipt(
     _ zone: ZoneID, _ record: RecordName, _ values: [String: Value]?, _ reason: Receipt.Reason, _ now: Int64
@@ -194,7 +194,7 @@ public final class ModelStore: ReplicaStore {
 
   // MARK: Proof
 
-  public func digest(_ zone: ZoneID) -> ZoneDigest {
+  package func digest(_ zone: ZoneID) -> ZoneDigest {
     var count: UInt64 = 0
     var (low, high): (UInt64, UInt64) = (0, 0)
     for (name, record) in zoneData[zone]?.records ?? [:] where record.isAlive {
@@ -207,23 +207,23 @@ public final class ModelStore: ReplicaStore {
   }
 
   /// Returns the merged state of one record.
-  public func record(_ name: RecordName, zone: ZoneID) -> RecordState<String>? { zoneData[zone]?.records[name] }
+  package func record(_ name: RecordName, zone: ZoneID) -> RecordState<String>? { zoneData[zone]?.records[name] }
 
-  public func saveAcknowledgement(_ bytes: [UInt8], device: DeviceID, time: HybridTime, zone: ZoneID) {
+  package func saveAcknowledgement(_ bytes: [UInt8], device: DeviceID, time: HybridTime, zone: ZoneID) {
     if let known = zoneData[zone]?.acknowledgements[device], known.time >= time { return }
     zoneData[zone]?.acknowledgements[device] = (time, bytes)
   }
 
-  public func acknowledgements(_ zone: ZoneID) -> [DeviceID: [UInt8]] {
+  package func acknowledgements(_ zone: ZoneID) -> [DeviceID: [UInt8]] {
     zoneData[zone]?.acknowledgements.mapValues(\.bytes) ?? [:]
   }
 
   // MARK: Schema of others
 
   /// Returns the descriptions that a test gives, because rows have no declared form here.
-  public func schemaDescriptions() -> [SchemaDescription] { schemas }
+  package func schemaDescriptions() -> [SchemaDescription] { schemas }
 
-  public func saveForeignSchema(_ descriptions: [SchemaDescription], device: DeviceID, isOwn: Bool) -> [String] {
+  package func saveForeignSchema(_ descriptions: [SchemaDescription], device: DeviceID, isOwn: Bool) -> [String] {
     foreignSchemas[device] = descriptions
     for description in descriptions where isOwn {
       guard let place = schemas.firstIndex(where: { $0.name == description.name }) else { continue }
@@ -240,9 +240,9 @@ public final class ModelStore: ReplicaStore {
     return []
   }
 
-  public func setAccounts(_ accounts: Accounts, device: DeviceID) { certified = accounts }
+  package func setAccounts(_ accounts: Accounts, device: DeviceID) { certified = accounts }
 
-  public func ownerPolicies() -> [AccountID: [NamedPolicies]] {
+  package func ownerPolicies() -> [AccountID: [NamedPolicies]] {
     policiesOfOwners.mapValues { tables in
       tables.sorted { $0.key < $1.key }.map { table, settings in
         NamedPolicies(table: table, policies: settings.values.sorted { $0.column < $1.column })
@@ -250,7 +250,7 @@ public final class ModelStore: ReplicaStore {
     }
   }
 
-  public func saveOwnerPolicies(_ policies: [NamedPolicies], of owner: AccountID) {
+  package func saveOwnerPolicies(_ policies: [NamedPolicies], of owner: AccountID) {
     for table in policies {
       for setting in table.policies {
         policiesOfOwners[owner, default: [:]][table.table, default: [:]].merge([setting.column: setting]) {

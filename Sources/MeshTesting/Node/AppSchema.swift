@@ -1,4 +1,4 @@
-public import MeshCore
+package import MeshCore
 
 /// The tables of the simulated app. They are small, and contain one of each case that replication has to handle.
 enum AppSchema {
@@ -211,11 +211,11 @@ extension AppSchema.Table {
 }
 
 extension RecordName: CustomStringConvertible {
-  public var description: String { "\(table)/\(key.shown)" }
+  package var description: String { "\(table)/\(key.shown)" }
 }
 
 /// Rows by record, values by column.
-public typealias Contents = [RecordName: [String: Value]]
+package typealias Contents = [RecordName: [String: Value]]
 
 extension Value {
   /// Whether the value travels as an asset.

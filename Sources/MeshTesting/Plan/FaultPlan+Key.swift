@@ -1,9 +1,9 @@
 extension FaultPlan {
   /// A field of a plan, and its name in JSON. Plans are read, written, explained and shrunk with `Key.all`.
-  public struct Key {
+  package struct Key {
     /// The key, as `section.name`, or a name at the top level.
-    public let path: String
-    public let summary: String
+    package let path: String
+    package let summary: String
     let kind: Kind
     /// The greatest value that makes sense. The least is 0 unless the kind says otherwise.
     let bounds: ClosedRange<Int>
@@ -21,7 +21,7 @@ extension FaultPlan.Key {
   }
 
   /// The form of a value.
-  public var form: String {
+  package var form: String {
     switch kind {
     case .chance: "one in that many, 0 for never"
     case .number: "\(bounds.lowerBound) to \(bounds.upperBound)"
@@ -34,7 +34,7 @@ extension FaultPlan.Key {
   /// A day, which is longer than any run.
   private static let longest = 24 * 3_600_000
 
-  public static var all: [Self] {
+  package static var all: [Self] {
     [number("pause", \.pause, 1...longest, "milliseconds between two steps at most")] + network + clocks + nodes + disk
       + historyKeys + writers + assetKeys + shareKeys + liarKeys
   }

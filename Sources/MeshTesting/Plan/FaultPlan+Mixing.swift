@@ -2,7 +2,7 @@
 extension FaultPlan {
   /// Returns the plan that a name stands for. The name of a mixture has plus signs, as in `shares+assets`. Returns nil
   /// if a part of the name is not the name of a plan.
-  public static func plan(named name: String) -> FaultPlan? {
+  package static func plan(named name: String) -> FaultPlan? {
     let parts = name.split(separator: "+", omittingEmptySubsequences: false).map { named[String($0)] }
     let plans = parts.compactMap { $0 }
     return plans.count == parts.count ? mixture(of: plans) : nil
@@ -10,7 +10,7 @@ extension FaultPlan {
 
   /// Returns the plan in which all of these happen. A fault is as frequent as in the plan in which it is the most
   /// frequent. For other values, the last plan that differs from `calm` counts. Long values are at most 200 kB long.
-  public static func mixture(of plans: [FaultPlan]) -> FaultPlan {
+  package static func mixture(of plans: [FaultPlan]) -> FaultPlan {
     guard plans.count > 1 else { return plans.first ?? .calm }
     var mixture = FaultPlan.calm
     mixture.spellings = 2
@@ -38,7 +38,7 @@ extension FaultPlan {
   private static let ingredients = named.keys.filter { !["calm", "wide"].contains($0) }.sorted()
 
   /// Returns the name of a mixture of two to four plans, drawn from a seed.
-  public static func mixture(from seed: UInt64) -> String {
+  package static func mixture(from seed: UInt64) -> String {
     var generator = SplitMix64(seed: seed, stream: 78)
     return mixture(&generator)
   }

@@ -1,10 +1,10 @@
 /// The plans that need no file. The command line and a plan's `base` use their names.
 extension FaultPlan {
   /// An ordinary network without any faults.
-  public static let calm = FaultPlan()
+  package static let calm = FaultPlan()
 
   /// A little of everything that happens to honest nodes on a bad day.
-  public static let ordinary: FaultPlan = {
+  package static let ordinary: FaultPlan = {
     var plan = FaultPlan()
     (plan.slowLinks, plan.doubleDials) = (6, 10)
     (plan.cuts, plan.silentCuts, plan.stalls) = (14, 40, 60)
@@ -15,14 +15,14 @@ extension FaultPlan {
     return plan
   }()
 
-  public static let crashing: FaultPlan = {
+  package static let crashing: FaultPlan = {
     var plan = ordinary
     (plan.kills, plan.powerCuts, plan.deaths, plan.restarts) = (15, 12, 10, 40)
     plan.downTime = 50...4_000
     return plan
   }()
 
-  public static let partitioned: FaultPlan = {
+  package static let partitioned: FaultPlan = {
     var plan = ordinary
     (plan.partitions, plan.oneWayPartitions, plan.cuts, plan.silentCuts, plan.stalls) = (12, 12, 6, 12, 12)
     plan.pauses = 30
@@ -30,14 +30,14 @@ extension FaultPlan {
   }()
 
   /// Wall clocks that are wrong by more than the bound, and that jump.
-  public static let wrongClocks: FaultPlan = {
+  package static let wrongClocks: FaultPlan = {
     var plan = ordinary
     (plan.clockError, plan.clockJumps) = (8 * 60_000, 10)
     return plan
   }()
 
   /// Clocks that agree, and writes in the same milliseconds, which give stamps with one time and several authors.
-  public static let simultaneous: FaultPlan = {
+  package static let simultaneous: FaultPlan = {
     var plan = ordinary
     (plan.clockError, plan.clockJumps, plan.pause, plan.together) = (0, 0, 30, 5)
     plan.partitionTime = 20...400
@@ -47,14 +47,14 @@ extension FaultPlan {
     return plan
   }()
 
-  public static let line: FaultPlan = {
+  package static let line: FaultPlan = {
     var plan = ordinary
     plan.topology = .line
     return plan
   }()
 
   /// Disks that fail, fill up and lose their power.
-  public static let badDisks: FaultPlan = {
+  package static let badDisks: FaultPlan = {
     var plan = ordinary
     (plan.powerCuts, plan.deaths, plan.kills) = (20, 8, 40)
     (plan.diskErrors, plan.fullDisks) = (15, 15)
@@ -62,7 +62,7 @@ extension FaultPlan {
   }()
 
   /// Programs that write much at once and long values, and a device that is revoked.
-  public static let writing: FaultPlan = {
+  package static let writing: FaultPlan = {
     var plan = ordinary
     (plan.bulkWrites, plan.longValues) = (60, 20)
     (plan.revocations, plan.deaths) = (150, 20)
@@ -70,7 +70,7 @@ extension FaultPlan {
   }()
 
   /// Programs on all nodes that write to the same columns with policies, in partitions and between crashes.
-  public static let counting: FaultPlan = {
+  package static let counting: FaultPlan = {
     var plan = partitioned
     (plan.kills, plan.powerCuts, plan.deaths, plan.restarts) = (15, 20, 0, 40)
     plan.counts = 2
@@ -78,7 +78,7 @@ extension FaultPlan {
   }()
 
   /// BLOBs from 20 KiB to 1 MiB, which are evicted and requested. Their sources come and go, and one of them lies.
-  public static let assets: FaultPlan = {
+  package static let assets: FaultPlan = {
     var plan = ordinary
     (plan.longValues, plan.longSize) = (3, 20 << 10...1 << 20)
     (plan.kills, plan.powerCuts, plan.deaths, plan.cuts, plan.silentCuts) = (20, 25, 15, 12, 12)
@@ -88,7 +88,7 @@ extension FaultPlan {
   }()
 
   /// One member that lies in every way it can.
-  public static let lying: FaultPlan = {
+  package static let lying: FaultPlan = {
     var plan = ordinary
     plan.liars = 1
     (plan.forgeries, plan.truncations, plan.replays, plan.gaps) = (6, 12, 8, 12)
@@ -99,21 +99,21 @@ extension FaultPlan {
   }()
 
   /// Files and homes that are restored from copies, copied to other machines, and run twice.
-  public static let history: FaultPlan = {
+  package static let history: FaultPlan = {
     var plan = ordinary
     (plan.restores, plan.homeRestores, plan.fileCopies, plan.homeCopies) = (30, 30, 60, 80)
     return plan
   }()
 
   /// Files that are restored while the node has them open.
-  public static let liveRestores: FaultPlan = {
+  package static let liveRestores: FaultPlan = {
     var plan = ordinary
     plan.liveRestores = 6
     return plan
   }()
 
   /// Apps that change their tables at different times, and triggers without a guard.
-  public static let schemas: FaultPlan = {
+  package static let schemas: FaultPlan = {
     var plan = ordinary
     (plan.addedColumns, plan.droppedColumns, plan.renamedColumns) = (25, 40, 40)
     (plan.alterations, plan.recreatedTables, plan.badTriggers, plan.rescans) = (25, 40, 3, 40)
@@ -123,7 +123,7 @@ extension FaultPlan {
   }()
 
   /// Machines that rename columns and tables in stages, untrack tables and track them again, and join with copies of their own.
-  public static let migrations: FaultPlan = {
+  package static let migrations: FaultPlan = {
     var plan = ordinary
     (plan.addedColumns, plan.renamedColumns, plan.untrackedTables, plan.olderCopies) = (25, 12, 8, 2)
     plan.renamedTables = 20
@@ -131,7 +131,7 @@ extension FaultPlan {
   }()
 
   /// Accounts that share, lower permissions, remove, leave, stop and come back, and one that lies.
-  public static let shares: FaultPlan = {
+  package static let shares: FaultPlan = {
     var plan = ordinary
     (plan.accounts, plan.liars, plan.pause) = (4, 1, 1_200)
     (plan.shareCreates, plan.shareInvites, plan.shareUninvites) = (12, 6, 60)
@@ -147,7 +147,7 @@ extension FaultPlan {
   }()
 
   /// Programs that write, move and share rows again before the node has flushed what they wrote.
-  public static let hasty: FaultPlan = {
+  package static let hasty: FaultPlan = {
     var plan = ordinary
     (plan.accounts, plan.pause, plan.hasty) = (3, 600, 2)
     (plan.shareCreates, plan.shareInvites, plan.sharePermissions) = (8, 4, 20)
@@ -156,7 +156,7 @@ extension FaultPlan {
   }()
 
   /// Hundreds of nodes that do little.
-  public static let wide: FaultPlan = {
+  package static let wide: FaultPlan = {
     var plan = FaultPlan()
     (plan.topology, plan.meetsGradually) = (.regular, false)
     (plan.slowLinks, plan.cuts, plan.silentCuts, plan.partitions) = (10, 6, 20, 40)
@@ -164,7 +164,7 @@ extension FaultPlan {
     return plan
   }()
 
-  public static let named: [String: FaultPlan] = [
+  package static let named: [String: FaultPlan] = [
     "calm": calm, "ordinary": ordinary, "crashing": crashing, "partitioned": partitioned, "wrong-clocks": wrongClocks,
     "simultaneous": simultaneous,
     "line": line, "assets": assets, "bad-disks": badDisks, "writing": writing, "counting": counting, "lying": lying,

@@ -1,15 +1,15 @@
 import Foundation
 
 /// A plan and its run, as one file has them: `{"base": …, "run": {"seed": …}, "network": {…}, …}`.
-public struct PlannedRun: Sendable, Equatable {
-  public var plan: FaultPlan
+package struct PlannedRun: Sendable, Equatable {
+  package var plan: FaultPlan
   /// Nil if the file doesn't set it.
-  public var seed: UInt64?
-  public var nodes: Int?
-  public var steps: Int?
-  public var storage: Simulation.Storage?
+  package var seed: UInt64?
+  package var nodes: Int?
+  package var steps: Int?
+  package var storage: Simulation.Storage?
 
-  public init(
+  package init(
     plan: FaultPlan, seed: UInt64? = nil, nodes: Int? = nil, steps: Int? = nil, storage: Simulation.Storage? = nil
   ) {
     self.plan = plan
@@ -20,7 +20,7 @@ public struct PlannedRun: Sendable, Equatable {
 
   /// - Parameter storage: The storage to use instead of the file's.
   /// - Throws: `PlanError`, which names the key, the rule and the way out.
-  public init(json: [UInt8], storage other: Simulation.Storage? = nil) throws {
+  package init(json: [UInt8], storage other: Simulation.Storage? = nil) throws {
     let document: JSON
     do {
       document = try JSONDecoder().decode(JSON.self, from: Data(json))
@@ -102,7 +102,7 @@ public struct PlannedRun: Sendable, Equatable {
   // MARK: Writing
 
   /// The differences from `calm`, with sorted keys. Equal plans give equal bytes.
-  public var json: String {
+  package var json: String {
     var sections: [String: JSON] = [:]
     var run: [String: JSON] = [:]
     run["seed"] = seed.map { .integer(Int(clamping: $0)) }

@@ -50,12 +50,12 @@ extension ControlLog {
 }
 
 /// The branches that runs should reach.
-public enum Coverage {
+package enum Coverage {
   /// The names of all branches.
-  public static let branches = RareBranch.allCases.map(\.rawValue) + RareLog.allCases.map(\.rawValue)
+  package static let branches = RareBranch.allCases.map(\.rawValue) + RareLog.allCases.map(\.rawValue)
 
   /// By the name of a plan, the branches that it is for. Some seeds of the plan alone have to reach them.
-  public static let purposes: [String: Set<String>] = [
+  package static let purposes: [String: Set<String>] = [
     "ordinary": names(.unitsMergedTogether, .flushedInMerge, .hiddenRowShown, .rowShownHereOnly),
     "partitioned": names(.unitsMergedTogether, .flushedInMerge),
     "wrong-clocks": names(.clockNotBelieved),

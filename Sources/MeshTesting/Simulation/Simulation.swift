@@ -8,8 +8,8 @@
 ///
 /// The replicas and the stores are the real ones. After the steps, all faults heal, and the nodes must come to the same
 /// state.
-public final class Simulation: MeshPart {
-  public enum Storage: String, Sendable, CaseIterable {
+package final class Simulation: MeshPart {
+  package enum Storage: String, Sendable, CaseIterable {
     /// SQLite files on disks in memory.
     case sqlite
     /// `ModelStore`, which is many times faster and has no foreign keys.
@@ -18,9 +18,9 @@ public final class Simulation: MeshPart {
 
   /// The greatest number of devices that the account certifies for one simulation. More devices would show nothing new
   /// and take long.
-  public static let mostNodes = 256
+  package static let mostNodes = 256
   /// The virtual milliseconds in which the nodes have to come to the same state after everything is healed.
-  public static let settlingTime: Int64 = 30 * 60_000
+  package static let settlingTime: Int64 = 30 * 60_000
   /// The milliseconds between two checks of the whole.
   private static let checkInterval: Int64 = 1_000
 
@@ -44,7 +44,7 @@ public final class Simulation: MeshPart {
   /// - Parameters:
   ///   - nodes: The number of nodes, at least one. The first one makes the account's zone.
   ///   - steps: The number of writes and faults.
-  public init(
+  package init(
     seed: UInt64, nodes count: Int, steps: Int, plan: FaultPlan = .ordinary, storage: Storage = .sqlite
   ) throws {
     guard (1...Self.mostNodes).contains(count) else {
@@ -73,7 +73,7 @@ public final class Simulation: MeshPart {
 
   /// Runs the simulation to its end. `print` gets each line of the trace. The last line is `digest` and the outcome's
   /// digest.
-  public func run(print: @escaping (String) -> Void = { _ in }) throws -> Outcome {
+  package func run(print: @escaping (String) -> Void = { _ in }) throws -> Outcome {
     mesh.beginTrace(print)
     defer { for node in nodes { try? node.database.close() } }
     for node in nodes { mesh.schedule(.start(node.index), at: Int64(node.index)) }

@@ -1,6 +1,6 @@
 /// The error that the simulator itself can't continue, because its machine lacks something.
-public struct SimulationError: Error, CustomStringConvertible, Sendable {
-  public let description: String
+package struct SimulationError: Error, CustomStringConvertible, Sendable {
+  package let description: String
 
-  public init(_ description: String) { self.description = description }
+  package init(_ description: String) { self.description = description }
 }

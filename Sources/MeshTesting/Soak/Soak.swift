@@ -1,5 +1,5 @@
 /// Runs one seed after another with varied plans until a run fails. Then finds the smallest run that still fails.
-public struct Soak {
+package struct Soak {
   /// The plan of every run, or nil to vary it. Each run is derived from one number, so the same number gives the same
   /// run.
   private let plan: FaultPlan?
@@ -7,10 +7,10 @@ public struct Soak {
   private static let attempts = 200
 
   /// - Parameter plan: The plan for every run, or nil to vary it.
-  public init(plan: FaultPlan? = nil) { self.plan = plan }
+  package init(plan: FaultPlan? = nil) { self.plan = plan }
 
   /// Returns the run with this number.
-  public func run(_ number: UInt64) -> PlannedRun {
+  package func run(_ number: UInt64) -> PlannedRun {
     var generator = SplitMix64(seed: number, stream: 77)
     let nodes =
       generator.once(in: 10) ? Int.random(in: 8...14, using: &generator) : Int.random(in: 2...5, using: &generator)
@@ -38,7 +38,7 @@ public struct Soak {
   }
 
   /// Returns the violation in a run, or nil if there is none.
-  public static func violation(_ run: PlannedRun) throws -> String? {
+  package static func violation(_ run: PlannedRun) throws -> String? {
     try Simulation(
       seed: run.seed ?? 1, nodes: run.nodes ?? 3, steps: run.steps ?? 200, plan: run.plan,
       storage: run.storage ?? .sqlite
@@ -49,7 +49,7 @@ public struct Soak {
 
   /// Returns a smaller run that also fails, with fewer steps, nodes and faults. Faults are switched off one by one, and
   /// as many steps and nodes as possible are removed.
-  public static func shrunk(_ run: PlannedRun, tell: (String) -> Void) throws -> PlannedRun {
+  package static func shrunk(_ run: PlannedRun, tell: (String) -> Void) throws -> PlannedRun {
     var (smallest, left) = (run, attempts)
     func fails(_ candidate: PlannedRun) throws -> Bool {
       guard left > 0 else { return false }

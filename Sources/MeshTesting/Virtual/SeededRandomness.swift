@@ -1,15 +1,15 @@
-public import MeshCore
+import MeshCore
 import Synchronization
 
 /// Keys, serials and ephemeral secrets from a seed. A mutex protects the generator.
-public final class SeededRandomness: Randomness {
+package final class SeededRandomness: Randomness {
   private let generator: Mutex<SplitMix64>
 
-  public init(seed: UInt64, stream: UInt64 = 0) {
+  package init(seed: UInt64, stream: UInt64 = 0) {
     generator = Mutex(SplitMix64(seed: seed, stream: stream))
   }
 
-  public func bytes(_ count: Int) -> [UInt8] {
+  package func bytes(_ count: Int) -> [UInt8] {
     generator.withLock { $0.bytes(count) }
   }
 }

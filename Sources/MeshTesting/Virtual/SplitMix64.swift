@@ -1,18 +1,18 @@
 /// Sebastiano Vigna's SplitMix64. It has one word of state, so the seed alone reproduces a run.
-public struct SplitMix64: RandomNumberGenerator, Sendable {
+package struct SplitMix64: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
-  public init(seed: UInt64) { state = seed }
+  package init(seed: UInt64) { state = seed }
 
   /// Creates an independent stream of the same seed. Draws from one stream don't affect another.
-  public init(seed: UInt64, stream: UInt64) {
+  package init(seed: UInt64, stream: UInt64) {
     var mixer = SplitMix64(seed: seed ^ 0x6d65_7368)
     let first = mixer.next()
     mixer = SplitMix64(seed: first &+ stream &* 0x9e37_79b9_7f4a_7c15)
     state = mixer.next()
   }
 
-  public mutating func next() -> UInt64 {
+  package mutating func next() -> UInt64 {
     state &+= 0x9e37_79b9_7f4a_7c15
     var word = state
     word = (word ^ (word >> 30)) &* 0xbf58_476d_1ce4_e5b9

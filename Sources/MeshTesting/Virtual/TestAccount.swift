@@ -1,17 +1,17 @@
-public import MeshCore
-public import MeshCrypto
+package import MeshCore
+package import MeshCrypto
 import MeshReplication
 
 /// An account and its devices' keys, all derived from one seed. Tests and simulations start with it.
-public struct TestAccount: Sendable {
-  public let key: AccountKey
-  public let recovery: AccountKey
-  public let devices: [DeviceKeys]
+package struct TestAccount: Sendable {
+  package let key: AccountKey
+  package let recovery: AccountKey
+  package let devices: [DeviceKeys]
   /// The state that knows every device.
-  public let state: AccountState
+  package let state: AccountState
 
   /// - Parameter now: The time of the certificates, in milliseconds since 1970.
-  public init(devices count: Int, seed: UInt64, now: Int64 = VirtualClock.epoch) throws {
+  package init(devices count: Int, seed: UInt64, now: Int64 = VirtualClock.epoch) throws {
     let randomness = SeededRandomness(seed: seed, stream: 1)
     let cryptography = try Sodium(randomness: randomness)
     let key = AccountKey(randomness: randomness)
@@ -41,13 +41,13 @@ public struct TestAccount: Sendable {
       account: account, request: request, serial: randomness.bytes(16), issued: now, sign: key.sign)
   }
 
-  public func device(_ index: Int) throws -> DeviceID {
+  package func device(_ index: Int) throws -> DeviceID {
     guard let device = DeviceID(devices[index].signingKey) else { throw ReplicaError.badDeviceKey }
     return device
   }
 
   /// Returns the account's state as known to a device that the first one linked and that has met no other device.
-  public func state(knowing indexes: [Int], _ cryptography: any Cryptography) throws -> AccountState {
+  package func state(knowing indexes: [Int], _ cryptography: any Cryptography) throws -> AccountState {
     guard var known = AccountState(state.genesis, cryptography) else { throw ReplicaError.badDeviceKey }
     for index in indexes {
       if let certificate = state.certificates[try device(index)] { known.insert(certificate, cryptography) }

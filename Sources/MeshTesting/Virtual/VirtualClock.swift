@@ -1,11 +1,11 @@
-public import MeshCore
-public import MeshReplication
+import MeshCore
+package import MeshReplication
 import Synchronization
 
 /// One node's wall clock in virtual time: the simulation's time plus an offset, which may be wrong and may jump.
-public final class VirtualClock: Clock {
+package final class VirtualClock: Clock {
   /// The start of virtual time, so that every run has the same dates: 2026-01-01T00:00:00Z.
-  public static let epoch: Int64 = 1_767_225_600_000
+  package static let epoch: Int64 = 1_767_225_600_000
 
   private let time: VirtualTime
   /// Milliseconds by which this clock is ahead, protected by the mutex.
@@ -16,10 +16,10 @@ public final class VirtualClock: Clock {
     self.ahead = Mutex(ahead)
   }
 
-  public func milliseconds() -> Int64 { Self.epoch + time.now + ahead.withLock { $0 } }
+  package func milliseconds() -> Int64 { Self.epoch + time.now + ahead.withLock { $0 } }
 
   /// The current wall time and steady time.
-  public var moment: Moment { Moment(wall: milliseconds(), steady: time.now) }
+  package var moment: Moment { Moment(wall: milliseconds(), steady: time.now) }
 
   func jump(toAhead milliseconds: Int64) {
     ahead.withLock { $0 = milliseconds }

@@ -1,4 +1,4 @@
-public import MeshCrypto
+package import MeshCrypto
 import NIOConcurrencyHelpers
 import NIOCore
 
@@ -12,15 +12,15 @@ import NIOCore
 /// for await message in link.messages { … }
 /// print(link.closeReason?.message ?? "")
 /// ```
-public final class Link: Sendable {
+package final class Link: Sendable {
   /// The role of this side in the handshake.
-  public let role: NoiseHandshake.Role
+  package let role: NoiseHandshake.Role
   /// The 64 bytes that identify this session, the same on both sides.
-  public let handshakeHash: [UInt8]
+  package let handshakeHash: [UInt8]
   /// The peer's static X25519 key, 32 bytes.
-  public let remoteStatic: [UInt8]
+  package let remoteStatic: [UInt8]
   /// The peer's `host:port` according to the socket.
-  public let remoteAddress: String
+  package let remoteAddress: String
 
   private let carrier: any LinkCarrier
   private let limits: TransportLimits
@@ -57,7 +57,7 @@ public final class Link: Sendable {
   ///
   /// An empty or too long message ends the link with `.messageSize`, and a full queue ends it with `.overloaded`. On a
   /// link that has ended, the call does nothing.
-  public func send(_ message: [UInt8]) {
+  package func send(_ message: [UInt8]) {
     let cost = message.count + TransportLimits.messageOverhead
     let event: LinkEvent? = state.withLockedValue { state in
       guard state.closing == nil else { return nil }
@@ -74,18 +74,18 @@ public final class Link: Sendable {
   }
 
   /// The number of bytes that wait to be written to the socket, with 64 for each message.
-  public var queuedBytes: Int { state.withLockedValue(\.queuedBytes) }
+  package var queuedBytes: Int { state.withLockedValue(\.queuedBytes) }
 
   /// The reason that the link ended or is about to end, or nil while it is open.
-  public var closeReason: TransportError? { state.withLockedValue(\.closing) }
+  package var closeReason: TransportError? { state.withLockedValue(\.closing) }
 
   /// Notes that the peer has proven its identity. Before this call, an accepted link is closed in favor of newer
   /// connections if there are too many strangers.
-  public let met: @Sendable () -> Void
+  package let met: @Sendable () -> Void
 
   /// Ends the link after the queued messages have been sent, within `TransportLimits.lingerTime`. The first reason
   /// counts.
-  public func close(_ reason: TransportError = TransportError(.closed, "this side closed the link")) {
+  package func close(_ reason: TransportError = TransportError(.closed, "this side closed the link")) {
     let isFirst = state.withLockedValue { state in
       defer { state.closing = state.closing ?? reason }
       return state.closing == nil
@@ -94,7 +94,7 @@ public final class Link: Sendable {
   }
 
   /// Returns when the socket is closed.
-  public func waitUntilClosed() async { await carrier.waitUntilClosed() }
+  package func waitUntilClosed() async { await carrier.waitUntilClosed() }
 
   private func refusal(of count: Int, queued: Int) -> TransportError? {
     do throws(TransportError) {
@@ -110,22 +110,22 @@ public final class Link: Sendable {
 
 extension Link {
   /// The peer's messages in order, until the link ends. Iterate over them only once.
-  public var messages: Messages { Messages(base: inbound, link: self) }
+  package var messages: Messages { Messages(base: inbound, link: self) }
 
-  public struct Messages: AsyncSequence, Sendable {
-    public typealias Element = [UInt8]
-    public typealias Failure = Never
+  package struct Messages: AsyncSequence, Sendable {
+    package typealias Element = [UInt8]
+    package typealias Failure = Never
 
     fileprivate let base: AsyncStream<[UInt8]>
     fileprivate let link: Link
 
-    public func makeAsyncIterator() -> Iterator { Iterator(base: base.makeAsyncIterator(), link: link) }
+    package func makeAsyncIterator() -> Iterator { Iterator(base: base.makeAsyncIterator(), link: link) }
 
-    public struct Iterator: AsyncIteratorProtocol {
+    package struct Iterator: AsyncIteratorProtocol {
       fileprivate var base: AsyncStream<[UInt8]>.Iterator
       fileprivate let link: Link
 
-      public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> [UInt8]? {
+      package mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> [UInt8]? {
         guard let message = await base.next(isolation: actor) else { return nil }
         link.consumed(message.count)
         return message

@@ -3,11 +3,11 @@ import NIOConcurrencyHelpers
 import NIOCore
 
 /// A bound address. It accepts nothing before `run`, which is called once. Close a listener that will not run.
-public struct Listener: Sendable {
+package struct Listener: Sendable {
   /// The address for peers on this machine. The port is the real one if 0 was requested.
-  public let host: String
-  public let port: Int
-  public var address: String { SocketAddress.hostAndPort(host, port) }
+  package let host: String
+  package let port: Int
+  package var address: String { SocketAddress.hostAndPort(host, port) }
 
   /// The accepted links. Each is served as soon as `run` was called.
   let links: AsyncStream<Link>
@@ -19,7 +19,7 @@ public struct Listener: Sendable {
   ///
   /// When this returns, all links are closed and the address is free. Throws `.addressUnavailable` if the system closes
   /// the listening socket.
-  public func run(_ serve: @escaping @Sendable (Link) async -> Void) async throws(TransportError) {
+  package func run(_ serve: @escaping @Sendable (Link) async -> Void) async throws(TransportError) {
     beginAccepting()
     await withDiscardingTaskGroup { group in
       for await link in links {
@@ -37,7 +37,7 @@ public struct Listener: Sendable {
   }
 
   /// Frees the address and ends the handshakes. Links that are being served continue.
-  public func close() async { await free() }
+  package func close() async { await free() }
 }
 
 /// The shared state of a listener's accepting side: admission, and the links that wait to be served.

@@ -76,7 +76,7 @@ struct AssetAnswers: NodePart {
     driver.performActions()
     if !force { try await findHolder(of: asset) }
     for attempt in 1... {
-      try driver.workOff()
+      try await driver.workOff()
       do {
         try store.assets.evict(asset)
         break

@@ -66,8 +66,8 @@ struct ConflictAnswers: NodePart {
 
   // MARK: Restoring
 
-  func restore(_ request: RestoreRequest) throws -> RestoreReport {
-    takeInWrites()
+  nonisolated(nonsending) func restore(_ request: RestoreRequest) async throws -> RestoreReport {
+    await takeInWrites()
     let restored = try restored(request)
     replica.databaseChanged()
     return RestoreReport(

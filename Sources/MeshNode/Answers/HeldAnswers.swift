@@ -53,12 +53,12 @@ struct HeldAnswers: NodePart {
     return RetryReport(tried: before, shown: max(0, before - (try heldNow())))
   }
 
-  func discard(_ request: DiscardRequest) throws -> DiscardReport {
+  nonisolated(nonsending) func discard(_ request: DiscardRequest) async throws -> DiscardReport {
     guard !request.keys.isEmpty else {
       throw Refusal(code: "discard.what", message: "Say which records: a table, and their keys.", exit: .usage)
     }
     let zone = try request.zone.map(zone(named:))
-    takeInWrites()
+    await takeInWrites()
     let discarded = try store.held.discard(
       table: request.table, keys: request.keys.map { try store.tables.keys(written: $0, table: request.table) },
       zone: zone,
@@ -68,8 +68,8 @@ struct HeldAnswers: NodePart {
       discarded: discarded.map { .init(zone: $0.zone.description, table: $0.table, key: ReportedValue($0.key)) })
   }
 
-  func resolve(_ request: ResolveRequest) throws -> ResolveReport {
-    takeInWrites()
+  nonisolated(nonsending) func resolve(_ request: ResolveRequest) async throws -> ResolveReport {
+    await takeInWrites()
     let resolution = Resolution(
       table: request.table, keys: try store.tables.keys(written: request.key, table: request.table),
       zone: try request.zone.map(zone(named:)), values: request.values, keepsShown: request.keepShown ?? false)

@@ -8,8 +8,8 @@ import MeshStore
 struct RecordAnswers: NodePart {
   let context: NodeContext
 
-  func explain(_ request: RecordRequest) throws -> RecordReport {
-    takeInWrites()
+  nonisolated(nonsending) func explain(_ request: RecordRequest) async throws -> RecordReport {
+    await takeInWrites()
     for key in try store.tables.keys(written: request.key, table: request.table) {
       let records = try store.history.explain(table: request.table, key: key) { replica.reader($0) }
       guard !records.isEmpty else { continue }

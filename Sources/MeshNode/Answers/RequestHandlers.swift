@@ -10,10 +10,10 @@ extension Node {
     handlers.on(ConflictsRequest.self) { try ConflictAnswers(context: $0).conflicts($1) }
     handlers.on(HeldRequest.self) { context, _ in try HeldAnswers(context: context).held() }
     handlers.on(RetryRequest.self) { context, _ in try await HeldAnswers(context: context).retry() }
-    handlers.on(ResolveRequest.self) { try HeldAnswers(context: $0).resolve($1) }
-    handlers.on(DiscardRequest.self) { try HeldAnswers(context: $0).discard($1) }
-    handlers.on(RestoreRequest.self) { try ConflictAnswers(context: $0).restore($1) }
-    handlers.on(RecordRequest.self) { try RecordAnswers(context: $0).explain($1) }
+    handlers.on(ResolveRequest.self) { try await HeldAnswers(context: $0).resolve($1) }
+    handlers.on(DiscardRequest.self) { try await HeldAnswers(context: $0).discard($1) }
+    handlers.on(RestoreRequest.self) { try await ConflictAnswers(context: $0).restore($1) }
+    handlers.on(RecordRequest.self) { try await RecordAnswers(context: $0).explain($1) }
     handlers.on(AccountRequest.self) { context, _ in try DeviceAnswers(context: context).account() }
     // A node that can't use its database still says why, and saves what is left.
     handlers.on(DoctorRequest.self, needsDatabase: false) { context, _ in
@@ -35,8 +35,8 @@ extension Node {
     handlers.on(AssetEvictRequest.self) { try await AssetAnswers(context: $0).evict($1) }
     handlers.on(AssetPoliciesRequest.self) { context, _ in try AssetAnswers(context: context).policies() }
     handlers.on(AssetPolicyRequest.self) { try AssetAnswers(context: $0).setPolicy($1) }
-    handlers.on(TrackRequest.self) { try TableAnswers(context: $0).track($1) }
-    handlers.on(UntrackRequest.self) { try TableAnswers(context: $0).untrack($1.tables) }
+    handlers.on(TrackRequest.self) { try await TableAnswers(context: $0).track($1) }
+    handlers.on(UntrackRequest.self) { try await TableAnswers(context: $0).untrack($1.tables) }
     handlers.on(RescanRequest.self) { try await TableAnswers(context: $0).rescan($1.tables ?? []) }
     handlers.on(SchemaRequest.self) { context, _ in try TableAnswers(context: context).schema() }
     handlers.on(ApplySchemaRequest.self) { context, _ in try await TableAnswers(context: context).applySchema() }

@@ -10,7 +10,7 @@ struct TableAnswers: NodePart {
   /// The time for flushing tracked rows without a daemon. A daemon flushes the rest of a large table.
   private static let flushPatience = Duration.controlTimeout
 
-  func track(_ request: TrackRequest) throws -> TrackReport {
+  nonisolated(nonsending) func track(_ request: TrackRequest) async throws -> TrackReport {
     try database.beginGuard()
     let known = Set(try store.tables.list().map(\.name))
     let policies = try request.policies.mapValues { columns in
@@ -28,7 +28,7 @@ struct TableAnswers: NodePart {
     try replica.schemaChanged()
     // Imported rows become records now, so that a row that is deleted next can be restored. If that fails, the rows
     // stay pending, and the daemon flushes them.
-    if !isRunning { _ = try? driver.workAlone(until: .now + Self.flushPatience) }
+    if !isRunning { _ = try? await driver.workAlone(until: .now + Self.flushPatience) }
     return TrackReport(
       tables: tables.map { table in
         TrackReport.Table(
@@ -43,9 +43,9 @@ struct TableAnswers: NodePart {
       code: "policy.unknown", message: "There is no policy \(printable(name)). The policies are \(known).")
   }
 
-  func untrack(_ tables: [String]) throws -> UntrackReport {
+  nonisolated(nonsending) func untrack(_ tables: [String]) async throws -> UntrackReport {
     try database.beginGuard()
-    try driver.workOff()
+    try await driver.workOff()
     guard try store.localWrites.pendingCount() == 0 else { throw Refusal.rowsPending("untracking would lose them") }
     // A call that is refused may have noted changes of the schema before, for which there is work.
     let result = Result { try store.tables.untrack(tables) }
@@ -86,7 +86,7 @@ struct TableAnswers: NodePart {
     try database.beginGuard()
     if missing.contains(where: { $0.former != nil }) {
       let former = try store.schema.renameTables(wanted(), trusts: devices.isTrusted)
-      if !former.isEmpty { _ = try untrack(former) }
+      if !former.isEmpty { _ = try await untrack(former) }
     }
     while true {
       let adoption = try store.schema.adopt(wanted(), trusts: devices.isTrusted, now: time.milliseconds())

@@ -16,7 +16,7 @@ struct WaitAnswers: NodePart {
       let isOver = ContinuousClock.now >= deadline
       if request.here {
         // Without a daemon, no other process does the work.
-        if !isRunning, try driver.workAlone(until: deadline) { return try naming(waitReport(here: true)) }
+        if !isRunning, try await driver.workAlone(until: deadline) { return try naming(waitReport(here: true)) }
         let report = try waitReport(here: true)
         // This node's own work comes to an end. Other devices are waited for as long as they send something.
         let isExpecting = try expects(report, &arrivals)

@@ -7,8 +7,10 @@ import MeshTransport
 import ServiceLifecycle
 
 /// One node, which owns its parts. Every event of a node is a call to the actor, one at a time. Each call holds the
-/// database for a bounded time.
+/// database for a bounded time, on a thread of the node's own, because SQLite blocks.
 actor Node {
+  private let executor = ThreadExecutor(label: "mesh.node")
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
   let context: NodeContext
   nonisolated let transport: Transport
   /// The guard of the write-ahead log, which is maintained without waiting for the node.
@@ -99,6 +101,9 @@ actor Node {
     }
     context.database.settingsChanged()
   }
+
+  /// Flushes what is pending, within a time limit, and says goodbye.
+  func stop() async { await context.driver.stop() }
 
   func close() {
     isClosed = true

@@ -72,11 +72,11 @@ extension NodePart {
 
   /// Flushes and merges what programs have committed, so that a request about records sees the rows as they are.
   /// A daemon does the same by itself soon. If this fails or takes long, the request works with what is merged.
-  func takeInWrites() {
+  nonisolated(nonsending) func takeInWrites() async {
     if isRunning {
-      _ = try? driver.workOff(until: .now + .seconds(1))
+      _ = try? await driver.workOff(until: .now + .seconds(1))
     } else {
-      _ = try? driver.workAlone(until: .now + .controlTimeout)
+      _ = try? await driver.workAlone(until: .now + .controlTimeout)
     }
   }
 }

@@ -26,11 +26,13 @@ public struct NodeOpener: NodeOpening {
   public func initialize(
     _ options: InitOptions, home: Home, lock: HomeLock, progress: @escaping @Sendable (String) -> Void
   ) async throws -> InitReport {
-    // This check comes before anything is created, so a mistyped invite leaves no file behind.
-    let link = try options.link.map { text in try DeviceLink(text: text) }
-    let creation = try NodeCreation(options: options, home: home, joining: link?.account, network: network)
-    if let link { return try await creation.join(link, progress: progress) }
-    return try await creation.createAccount()
+    try await withTaskExecutorPreference(ThreadExecutor(label: "mesh.creation")) {
+      // This check comes before anything is created, so a mistyped invite leaves no file behind.
+      let link = try options.link.map { text in try DeviceLink(text: text) }
+      let creation = try NodeCreation(options: options, home: home, joining: link?.account, network: network)
+      if let link { return try await creation.join(link, progress: progress) }
+      return try await creation.createAccount()
+    }
   }
 
   public func local(home: Home, lock: HomeLock) async throws -> any NodeControl {

@@ -22,13 +22,13 @@ struct NodeService: Service {
       group.addTask { try await listener.run { _ = await node.serve($0, dialled: nil) } }
       group.addTask { await node.runWork() }
       group.addTask { await runTicks() }
-      group.addTask { await keepGuard() }
+      group.addTask(executorPreference: ThreadExecutor(label: "mesh.guard")) { await keepGuard() }
       group.addTask { await lookAtEquality() }
       group.addTask { await DatabaseWatcher(node: node).run() }
       group.addTask { await Dialler(node: node).run() }
       group.addTask {
         try? await gracefulShutdown()
-        await node.withParts { $0.driver.stop() }
+        await node.stop()
         try? await node.waitForLinks(atMost: Self.farewell)
         throw CancellationError()
       }
@@ -49,7 +49,7 @@ struct NodeService: Service {
   private static let quietLooks = 50
 
   /// Maintains the guard outside the node's turn, because the node may itself wait for the program that waits for the
-  /// guard.
+  /// guard. It blocks while a program has the guard's lock.
   private func keepGuard() async {
     var quiet = 0
     while !Task.isCancelled {

@@ -204,15 +204,16 @@ final class ReplicaDriver {
       """)
   }
 
-  /// Flushes, merges and shows everything that can be done now.
+  /// Flushes, merges and shows everything that can be done now. Peers and other commands have their turn in between.
   ///
   /// - Returns: False if the time ran out first.
   @discardableResult
-  func workOff(until deadline: ContinuousClock.Instant? = nil) throws -> Bool {
+  nonisolated(nonsending) func workOff(until deadline: ContinuousClock.Instant? = nil) async throws -> Bool {
     replica.databaseChanged()
     while try replica.work(now: time.now) {
       performActions()
       if let deadline, ContinuousClock.now >= deadline { return false }
+      await Task.yield()
     }
     return true
   }
@@ -221,9 +222,9 @@ final class ReplicaDriver {
   ///
   /// - Returns: False if the time ran out first.
   @discardableResult
-  func workAlone(until deadline: ContinuousClock.Instant) throws -> Bool {
+  nonisolated(nonsending) func workAlone(until deadline: ContinuousClock.Instant) async throws -> Bool {
     try database.beginGuard()
-    return try workOff(until: deadline)
+    return try await workOff(until: deadline)
   }
 
   /// Works as long as a task lasts. Peers and other commands have their turn in between.
@@ -277,11 +278,11 @@ final class ReplicaDriver {
 
   /// Flushes the pending rows, within a time limit, and says goodbye. The rest stays in the file and is flushed at the
   /// next start.
-  func stop() {
+  nonisolated(nonsending) func stop() async {
     defer { waker.finish() }
     guard database.suspension == nil else { return }
     do {
-      try workOff(until: .now + Self.lastWork)
+      try await workOff(until: .now + Self.lastWork)
     } catch {
       report(error)
     }

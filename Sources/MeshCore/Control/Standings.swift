@@ -1,6 +1,9 @@
 /// The participants, invites and grants that follow from a zone's records, and the cutoffs of accounts that lost the
 /// permission to write.
 struct Standings {
+  /// The kinds of records from which they follow.
+  static let kinds: [ControlAct.Kind] = [.participant, .leave, .admission, .invite, .revokeInvite]
+
   private(set) var participants: [AccountID: Participant] = [:]
   private(set) var invites: [ControlID: Invite] = [:]
   private(set) var grants: [ControlID: WriteGrant] = [:]

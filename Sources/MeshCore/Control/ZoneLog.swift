@@ -168,10 +168,19 @@ package struct ZoneLog: Sendable {
     var weighed = 0
     var epochs = 0
     var rule: EpochRule?
+    var standings: StandingsInput?
     var cutDevices: Set<DeviceID> = []
     /// True if a cut device has signed more records. Its cuts may then have to be read differently.
     var hasCutRecords = false
     var checked = CheckedCuts()
+  }
+
+  /// The records from which the standings follow, if the accounts are the same.
+  private struct StandingsInput: Equatable {
+    /// The number of records of each kind that they are read from.
+    let counts: [Int]
+    /// The records of cut devices that still count.
+    let standing: [DeviceID: Set<ControlID>]
   }
 
   /// Returns whether only epochs and unknown acts arrived since the last reading. Then only these are read.
@@ -195,14 +204,19 @@ package struct ZoneLog: Sendable {
     let isSettled = isSettled(revision)
     guard !isSettled || reading.entries != count else { return [] }
     if !isSettled {
-      if reading.revision != revision || reading.accounts != people.count {
+      let hasAccounts = reading.revision == revision && reading.accounts == people.count
+      if !hasAccounts {
         reading.devices = people.devices(accounts)
         (reading.revision, reading.accounts) = (revision, people.count)
       }
       var checked = reading.checked
       let graph = ControlGraph(self, accounts, reading.devices, checked: &checked, cryptography)
       reading.checked = checked
-      var rule = state.read(graph, cryptography)
+      let standings = StandingsInput(
+        counts: Standings.kinds.map { byKind[$0]?.count ?? 0 }, standing: graph.standing)
+      var rule = state.read(
+        graph, standingsOf: hasAccounts && reading.standings == standings ? reading.rule : nil, cryptography)
+      reading.standings = standings
       if let known = reading.rule, rule?.judges(as: known, graph, state) == true {
         rule?.minters = known.minters
       } else {

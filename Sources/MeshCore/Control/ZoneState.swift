@@ -62,7 +62,12 @@ package struct ZoneState: Sendable, Equatable {
 
   /// Reads everything except the epochs and the tips. Returns the rule by which epochs are judged, or nil if the log
   /// has no owner.
-  mutating func read(_ graph: ControlGraph, _ cryptography: any Cryptography) -> EpochRule? {
+  ///
+  /// - Parameter known: The rule of the last reading if the records, devices and cuts on which the standings depend are
+  ///   the same as then, or nil. Weighing all admissions against each other takes long.
+  mutating func read(
+    _ graph: ControlGraph, standingsOf known: EpochRule?, _ cryptography: any Cryptography
+  ) -> EpochRule? {
     let before = self
     self = ZoneState(zone)
     (epochs, currentEpoch, currentEpochs, heads) = (
@@ -81,6 +86,12 @@ package struct ZoneState: Sendable, Equatable {
       forks: forks.mapValues(\.count), owner: owner
     ) { [devices] in devices[$0] }
     readOwnersActs(graph, cryptography)
+    if let known {
+      (participants, invites) = (before.participants, before.invites)
+      (grants, words) = (before.grants, before.words)
+      return EpochRule(
+        removals: known.removals, leavings: known.leavings, cuts: graph.copies, standing: graph.standing)
+    }
     let standings = Standings(graph)
     (participants, invites, grants) = (standings.participants, standings.invites, standings.grants)
     for record in graph.certified(.participant) + graph.certified(.admission) where record.act.isGrant {

@@ -1,82 +1,83 @@
 import MeshTesting
 import Testing
 
-/// Whole meshes under faults. Every failure names its seed: `tools/simulate` shows what happened.
+/// Whole meshes under faults. Every failure names its seed: `tools/simulate` shows what happened. `tools/soak` runs
+/// other seeds for as long as you like.
 @Suite struct SimulationTests {
   /// With `MESH_TEST_FAST`, few of each kind.
   static let isFast = TestSeeds.isFast
 
-  @Test(arguments: 1...(isFast ? 3 : 40))
+  @Test(arguments: 1...(isFast ? 3 : 24))
   func `small meshes converge and lose nothing`(seed: UInt64) throws {
     try run(seed: seed, nodes: 2 + Int(seed % 3), steps: 60, profile: "ordinary")
   }
 
-  @Test(arguments: 1...(isFast ? 1 : 15))
+  @Test(arguments: 1...(isFast ? 1 : 10))
   func `three nodes in a line converge, the middle one relaying`(seed: UInt64) throws {
     try run(seed: seed, nodes: 3, steps: 80, profile: "line")
   }
 
-  @Test(arguments: 1...(isFast ? 1 : 25))
+  @Test(arguments: 1...(isFast ? 1 : 15))
   func `nodes that are killed and lose their power again and again lose nothing`(seed: UInt64) throws {
     try run(seed: seed, nodes: 3, steps: 80, profile: "crashing")
   }
 
-  @Test(arguments: 1...(isFast ? 1 : 15))
+  @Test(arguments: 1...(isFast ? 1 : 10))
   func `nodes that are parted again and again converge`(seed: UInt64) throws {
     try run(seed: seed, nodes: 4, steps: 80, profile: "partitioned")
   }
 
-  @Test(arguments: 1...(isFast ? 1 : 10))
+  @Test(arguments: 1...(isFast ? 1 : 6))
   func `nodes whose clocks are wrong by minutes converge`(seed: UInt64) throws {
     try run(seed: seed, nodes: 3, steps: 60, profile: "wrong-clocks")
   }
 
-  @Test(arguments: 1...(isFast ? 1 : 10))
+  @Test(arguments: 1...(isFast ? 1 : 6))
   func `writes of the same millisecond converge`(seed: UInt64) throws {
     try run(seed: seed, nodes: 4, steps: 100, profile: "simultaneous")
   }
 
-  @Test(arguments: 1...(isFast ? 1 : 20))
+  @Test(arguments: 1...(isFast ? 1 : 12))
   func `nodes whose disks fail and fill up lose nothing`(seed: UInt64) throws {
     try run(seed: seed, nodes: 3, steps: 80, profile: "bad-disks")
   }
 
-  @Test(arguments: 1...(isFast ? 1 : 10))
+  @Test(arguments: 1...(isFast ? 1 : 6))
   func `units of thousands of records, long values and revocations leave the others equal`(seed: UInt64) throws {
     try run(seed: seed, nodes: 3, steps: 60, profile: "writing")
   }
 
-  @Test(arguments: 1...(isFast ? 1 : 15))
+  @Test(arguments: 1...(isFast ? 1 : 10))
   func `counters that all nodes increment end as the sum of what was committed`(seed: UInt64) throws {
     try run(seed: seed, nodes: 4, steps: 120, profile: "counting")
   }
 
-  @Test(arguments: 1...(isFast ? 1 : 15))
+  @Test(arguments: 1...(isFast ? 1 : 10))
   func `a member that lies harms nobody`(seed: UInt64) throws {
     try run(seed: seed, nodes: 4, steps: 80, profile: "lying")
   }
 
-  @Test(arguments: 1...(isFast ? 1 : 15))
+  @Test(arguments: 1...(isFast ? 1 : 10))
   func `files and homes that are restored, copied and run twice lose nothing that another had`(seed: UInt64) throws {
     try run(seed: seed, nodes: 4, steps: 100, profile: "history")
   }
 
   @Test(
     "files that are restored while the node has them open fork nothing and lose nothing",
-    arguments: 1...(isFast ? 1 : 20))
+    arguments: 1...(isFast ? 1 : 12))
   func liveRestores(seed: UInt64) throws {
     let counts = try run(seed: seed, nodes: 3, steps: 100, profile: "live-restores")
     #expect(counts.refusals["fork"] == nil, "a number was given twice")
   }
 
-  @Test(arguments: 1...(isFast ? 1 : 15))
+  @Test(arguments: 1...(isFast ? 1 : 10))
   func `apps that alter, drop and rename come to the same rows`(seed: UInt64) throws {
     try run(seed: seed, nodes: 4, steps: 100, profile: "schemas")
   }
 
   @Test(
     "machines that rename in stages, untrack and track, and join with copies lose nothing unlisted",
-    arguments: 1...(isFast ? 1 : 25))
+    arguments: 1...(isFast ? 1 : 15))
   func migrations(seed: UInt64) throws {
     try run(seed: seed, nodes: 3, steps: 100, profile: "migrations")
   }
@@ -86,7 +87,7 @@ import Testing
     try run(seed: seed, nodes: 6, steps: 100, profile: "shares")
   }
 
-  @Test(arguments: 1...(isFast ? 4 : 40))
+  @Test(arguments: 1...(isFast ? 4 : 24))
   func `the model store keeps the same promises`(seed: UInt64) throws {
     let profiles = ["ordinary", "crashing", "partitioned", "wrong-clocks", "line", "lying"]
     try run(seed: seed, nodes: 5, steps: 120, profile: profiles[Int(seed) % profiles.count], storage: .model)

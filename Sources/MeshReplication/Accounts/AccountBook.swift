@@ -12,16 +12,23 @@ final class AccountBook {
   private(set) var accounts: Accounts {
     didSet {
       store.setAccounts(accounts, device: device)
-      heads = [:]
       changes += 1
     }
   }
-  /// The hashes of those states, computed on demand, because even a short message asks for all.
-  private var heads: [AccountID: [UInt8]] = [:]
+  /// The encoded form of each state that was needed since it changed. A state may have hundreds of statements, and each
+  /// session asks for it.
+  private var encodings: [AccountID: Encoding] = [:]
   /// The number of changes to those states since the start.
   private(set) var changes = 0
   /// The account's key, on a machine that holds one.
   private var signer: AccountSigner?
+
+  /// A state in the form in which peers and the database get it.
+  struct Encoding {
+    let bytes: [UInt8]
+    /// The hash of the bytes.
+    let head: [UInt8]
+  }
 
   init(
     _ account: AccountState, signer: AccountSigner?, device: DeviceID, store: any ControlStore,
@@ -44,14 +51,17 @@ final class AccountBook {
         accounts.set(known)
       }
     }
-    try store.saveAccountStates([account.id: account.encoded])
+    encodings = [:]
+    try store.saveAccountStates([account.id: own.bytes])
     store.setAccounts(accounts, device: device)
   }
 
   /// Replaces the stored state of this or another account.
   func replace(_ state: AccountState) throws {
-    try store.saveAccountStates([state.id: state.encoded])
+    let bytes = state.encoded
+    try store.saveAccountStates([state.id: bytes])
     if state.id == account.id { account = state } else { accounts.set(state) }
+    encodings[state.id] = Encoding(bytes: bytes, head: cryptography.hash(bytes))
   }
 
   /// Merges a state into the stored one. Returns true if the stored state grew.
@@ -71,16 +81,25 @@ final class AccountBook {
   func know(_ states: some Collection<AccountState>) {
     guard !states.isEmpty else { return }
     var grown = accounts
-    for state in states { grown.set(state) }
+    for state in states {
+      grown.set(state)
+      encodings[state.id] = nil
+    }
     accounts = grown
   }
 
-  /// Returns the hash of an account's state.
-  func head(of id: AccountID) -> [UInt8]? {
-    if let known = heads[id] { return known }
-    let head = accounts[id]?.head(cryptography)
-    heads[id] = head
-    return head
+  /// This account's state in encoded form.
+  var own: Encoding { encoding(account) }
+
+  /// Returns an account's state in encoded form.
+  func encoding(of id: AccountID) -> Encoding? { accounts[id].map(encoding) }
+
+  private func encoding(_ state: AccountState) -> Encoding {
+    if let known = encodings[state.id] { return known }
+    let bytes = state.encoded
+    let encoding = Encoding(bytes: bytes, head: cryptography.hash(bytes))
+    encodings[state.id] = encoding
+    return encoding
   }
 
   // MARK: The account's key

@@ -30,13 +30,13 @@ struct AccountExchange: Part {
   }
 
   func send(_ id: AccountID, _ link: LinkID) {
-    if let state = accounts[id] { sessions.send(link, .account(state.encoded)) }
+    if let state = book.encoding(of: id) { sessions.send(link, .account(state.bytes)) }
   }
 
   /// Sends the heads of all concerned accounts except this one, whose head is in the hello.
   func sendHeads(_ link: LinkID, _ peer: AccountID) {
     let known = accounts(concerning: peer).subtracting([account.id]).sorted()
-    let heads = known.compactMap { id in book.head(of: id).map { (id, $0) } }.prefix(Limits.accountHeads)
+    let heads = known.compactMap { id in book.encoding(of: id).map { (id, $0.head) } }.prefix(Limits.accountHeads)
     sessions.send(link, .accountHeads(Dictionary(heads, uniquingKeysWith: { first, _ in first })))
   }
 
@@ -44,7 +44,7 @@ struct AccountExchange: Part {
     guard let peer = sessions[link]?.peer else { return }
     var concerned = accounts(concerning: peer.account)
     if peer.account == account.id { concerned.remove(account.id) }
-    for id in concerned.sorted() where heads[id] != book.head(of: id) { send(id, link) }
+    for id in concerned.sorted() where heads[id] != book.encoding(of: id)?.head { send(id, link) }
   }
 
   /// Sends an account's state to all connected peers that it concerns.

@@ -39,7 +39,7 @@ package final class DeviceAdmission: Part {
     }
     sessions.identify(link, .joining(publicHalf: proof.publicHalf))
     sayHello(link)
-    sessions.send(link, .account(account.encoded))
+    sessions.send(link, .account(book.own.bytes))
   }
 
   func admit(_ link: LinkID, _ claim: DeviceClaim, now: Moment) throws {

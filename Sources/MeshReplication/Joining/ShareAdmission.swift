@@ -39,7 +39,7 @@ package final class ShareAdmission: Part {
       zone: zone.state.zone, invite: invite.id, certificate: certificate, shown: zone.state.heads)
     sessions.identify(link, .claimant(claimant))
     sayHello(link)
-    let states = zone.people.all.compactMap { accounts[$0]?.encoded }
+    let states = zone.people.all.compactMap { book.encoding(of: $0)?.bytes }
     for state in states { sessions.send(link, .account(state)) }
     let bytes = try logs.send(
       link, zone.state.zone, beyond: [], closing: .controlHeads(zone.state.zone, zone.state.heads))

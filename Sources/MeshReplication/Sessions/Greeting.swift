@@ -76,7 +76,7 @@ final class Greeting: Part {
   /// wrote them may be gone before it could pass them on. A revoked device is shown nothing.
   func introduce(_ link: LinkID) {
     guard let key = sessions[link]?.info.remoteStatic, strangers.remove(key) != nil else { return }
-    var room = Choices.introduction - account.encoded.count
+    var room = Choices.introduction - book.own.bytes.count
     var batches: [(ZoneID, [[UInt8]])] = []
     for id in zones.ids {
       guard let zone = zones[id], let owner = zone.state.owner.flatMap({ accounts[$0] }),
@@ -87,7 +87,7 @@ final class Greeting: Part {
       batches.append((id, batch))
     }
     guard !batches.isEmpty else { return }
-    sessions.send(link, .account(account.encoded))
+    sessions.send(link, .account(book.own.bytes))
     for (id, batch) in batches { sessions.send(link, .controlRecords(id, batch)) }
   }
 
@@ -137,7 +137,7 @@ final class Greeting: Part {
     try sessions.handle(link, .admitted, now: now)
     outbox.log(
       .info, "connected to \(printable(certificate.request.name)) (\(certificate.device)) at \(info.address)")
-    if certificate.account == account.id, hello.accountHead != account.head(cryptography) {
+    if certificate.account == account.id, hello.accountHead != book.own.head {
       exchange.send(account.id, link)
     }
     exchange.sendHeads(link, certificate.account)
@@ -218,7 +218,7 @@ final class Greeting: Part {
 extension Part {
   func sayHello(_ link: LinkID) {
     guard let info = sessions[link]?.info else { return }
-    var hello = Hello(certificate: account.certificates[device], accountHead: account.head(cryptography))
+    var hello = Hello(certificate: account.certificates[device], accountHead: book.own.head)
     hello.sign(
       secrets, SessionBinding(signer: info.role, handshakeHash: info.handshakeHash, peerStatic: info.remoteStatic))
     sessions.send(link, .hello(hello))

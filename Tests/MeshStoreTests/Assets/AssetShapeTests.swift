@@ -55,7 +55,7 @@ import Testing
     let columns = "title TEXT, \(generated) more BLOB, image BLOB"
     let schema = "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, \(columns)); \(index)"
     let (a, b) = (try Peer(1, schema: schema, track: ["photo"]), try Peer(2, schema: schema, track: ["photo"]))
-    let blob = "randomblob(\(6 * Self.chunk))"
+    let blob = "randomblob(\(2 * Self.chunk))"
     try a.run(
       "INSERT INTO photo (id, title, more, image) VALUES ('x', 'a', \(blob), \(blob)), ('y', 'b', \(blob), \(blob))")
     try b.learn(from: a)

@@ -2,6 +2,7 @@ import Dependencies
 import DependenciesTestSupport
 import Foundation
 import GRDB
+import MeshNode
 import Observation
 import Synchronization
 import Testing
@@ -87,7 +88,7 @@ struct FetchTests {
   func otherProcessAtOnce() async throws {
     let count = Mutex(0)
     let database = database
-    let events = WriteEvents(database: database.path, poll: -1) {
+    let events = WriteEvents(database: database.path, poll: nil) {
       let rows = try? database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM items") }
       count.withLock { $0 = rows ?? $0 }
     }

@@ -2,6 +2,7 @@ import Dependencies
 import DependenciesTestSupport
 import Foundation
 import GRDB
+import MeshNode
 import Observation
 import Synchronization
 import Testing
@@ -102,7 +103,7 @@ struct ObservationLimitTests {
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: database.path)
     defer { try? FileManager.default.removeItem(atPath: link) }
     let linked = try DatabaseQueue(path: link)
-    let events = WriteEvents(database: linked.path, poll: -1) {
+    let events = WriteEvents(database: linked.path, poll: nil) {
       let rows = try? linked.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM items") }
       count.withLock { $0 = rows ?? $0 }
     }

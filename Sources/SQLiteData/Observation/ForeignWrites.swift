@@ -1,5 +1,6 @@
 import Dispatch
 import GRDB
+import MeshNode
 import Synchronization
 
 /// Notifies every observation of a database about commits of other processes and connections.

@@ -8,6 +8,7 @@
 ///
 /// The sequence asks the node only while somebody waits for the next report. It ends with its task, or with an error.
 public struct AssetUpdates: AsyncSequence, Sendable {
+  /// A report that differs from the one before.
   public typealias Element = AssetsReport
 
   fileprivate let node: any NodeControl

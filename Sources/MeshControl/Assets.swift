@@ -234,6 +234,7 @@ public struct LackingAssets: Codable, Hashable, Sendable {
 
   package init(coming: Amount = Amount(), absent: Amount = Amount()) { (self.coming, self.absent) = (coming, absent) }
 
+  /// Adds the numbers and the bytes of another device or zone.
   package static func += (left: inout LackingAssets, right: LackingAssets) {
     left.coming.assets += right.coming.assets
     left.coming.bytes += right.coming.bytes

@@ -28,6 +28,8 @@ public struct ControlClientError: Error, Refusing, Equatable, CustomStringConver
     return Refusal(code: "daemon.\(code.rawValue)", message: message, exit: isThere ? .refused : .daemonNeeded)
   }
 
+  /// Returns the error for a home without a daemon.
+  /// // - Parameter socket: The path of the home's control socket.
   package static func noDaemon(_ socket: String) -> Self {
     Self(code: .noDaemon, message: "No daemon runs on this home (\(socket) does not answer). Start it with mesh serve.")
   }

@@ -10,6 +10,11 @@ package struct ControlExchange: Sendable {
   /// From connecting to the whole answer.
   private let limit: Duration
 
+  /// Prepares a request.
+  /// // - Parameters:
+  ///   - path: The path of the URL, which begins with a slash.
+  ///   - body: A JSON object, or no bytes.
+  ///   - limit: The time from connecting to the whole answer.
   package init(method: ControlMethod, path: String, body: [UInt8], limit: Duration) {
     (self.method, self.path, self.body, self.limit) = (method, path, body, limit)
   }
@@ -23,6 +28,7 @@ package struct ControlExchange: Sendable {
   package struct Answer: Sendable {
     /// Whether the status is one of success.
     package let isSuccess: Bool
+    /// The JSON of the answer, or of the refusal.
     package let body: [UInt8]
     /// The node's version of mesh, or nil if it is older than the first that says it.
     let version: MeshVersion?

@@ -16,6 +16,8 @@ package enum ControlJSON {
     return Array(escaped(String(decoding: try encoder.encode(value), as: UTF8.self)).utf8)
   }
 
+  /// Decodes an object. Keys that the type doesn't have are ignored. Throws `DecodingError` if one is missing, or a
+  /// time is not ISO 8601 with milliseconds.
   package static func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .custom { decoder in
@@ -53,7 +55,9 @@ package enum ControlJSON {
 
 /// How a refusal travels: `{"error": {"code", "message", "exit"}}`.
 package struct RefusalEnvelope: Codable {
+  /// The refusal that the node answers instead of a report.
   package let error: Refusal
 
+  /// Wraps a refusal for the answer.
   package init(error: Refusal) { self.error = error }
 }

@@ -59,7 +59,9 @@ public struct ControlRoute<Answer: Codable & Sendable>: Hashable, Sendable, Cust
   /// The method and the path: `GET /v1/status`.
   public var description: String { "\(method.rawValue) \(path)" }
 
+  /// Returns the route of a request without parameters.
   package static func get(_ path: String) -> Self { Self(method: .get, path: path) }
+  /// Returns the route of a request whose parameters are JSON in the body.
   package static func post(_ path: String) -> Self { Self(method: .post, path: path) }
 }
 

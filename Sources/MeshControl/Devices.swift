@@ -49,6 +49,7 @@ public struct DevicesReport: Codable, Hashable, Sendable {
 public struct InviteRequest: ControlRequest, Hashable {
   public static let route = ControlRoute<InviteReport>.post("/v1/devices/invite")
 
+  /// The time for which the invite works, in seconds, as the JSON has it.
   package var expiresSeconds: Double?
 
   /// Creates the request.

@@ -17,6 +17,7 @@ public struct QuotaReport: Codable, Hashable, Sendable {
     /// Policies of columns that an owner of shares has set.
     case policies
 
+    /// The counted things in the plural, as messages name them.
     package var words: String {
       switch self {
       case .authors: "authors"

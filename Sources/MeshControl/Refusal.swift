@@ -26,6 +26,8 @@ public struct Refusal: Error, Codable, Hashable, Sendable, CustomStringConvertib
   /// Each thing that is wrong, if there may be several. Otherwise it is empty.
   public let reasons: [String]
 
+  /// Creates a refusal.
+  /// // - Parameter code: A stable code for programs, such as `record.unknown`.
   package init(code: String, message: String, exit: ExitStatus = .refused, reasons: [String] = []) {
     (self.code, self.message, self.exit, self.reasons) = (code, message, exit, reasons)
   }
@@ -62,6 +64,7 @@ public struct Refusal: Error, Codable, Hashable, Sendable, CustomStringConvertib
 
 /// An error that can be expressed as a `Refusal`. Each module's errors that reach a command conform to it.
 package protocol Refusing: Error, Sendable {
+  /// The refusal that a command or a client gets instead of the error.
   var refusal: Refusal { get }
 }
 

@@ -197,6 +197,7 @@ public struct ShareInviteRequest: ControlRequest, Hashable {
   public var share: String
   /// The permission of the accounts that it admits.
   public var permission: SharePermission
+  /// The time for which the invite works, in seconds, as the JSON has it. Nil stands for an invite that never expires.
   package var expiresSeconds: Double?
   /// How many accounts it admits. Nil stands for any number, admitted by any member.
   public var uses: UInt64?

@@ -211,10 +211,13 @@ public struct PeerReport: Codable, Hashable, Sendable {
 
     package init(here: Int, there: Int) { (self.here, self.there) = (here, there) }
 
+    /// Creates the numbers from counts that other devices chose. Each is 2⁴⁰ at most, so that sums over devices and
+    /// zones stay in range.
     package init(counted here: UInt64, there: UInt64) {
       self.init(here: Int(min(here, Self.most)), there: Int(min(there, Self.most)))
     }
 
+    /// Adds the numbers of another zone.
     package static func += (left: inout Behind, right: Behind) {
       left.here += right.here
       left.there += right.there

@@ -1,5 +1,6 @@
 /// A request whose answer may take until a timeout.
 package protocol TimedRequest: ControlRequest {
+  /// How long the node works before it answers that it isn't done.
   var timeout: Duration { get }
   /// The request with another timeout.
   func lasting(_ timeout: Duration) -> Self
@@ -19,6 +20,7 @@ extension WaitRequest: TimedRequest {
 public struct VerifyRequest: ControlRequest, Hashable {
   public static let route = ControlRoute<VerifyReport>.post("/v1/verify")
 
+  /// The timeout in seconds, as the JSON has it.
   package var timeoutSeconds: Double?
 
   /// Creates the request.
@@ -119,6 +121,7 @@ public struct VerifyReport: Codable, Hashable, Sendable {
 public struct WaitRequest: ControlRequest, Hashable {
   public static let route = ControlRoute<WaitReport>.post("/v1/wait")
 
+  /// The timeout in seconds, as the JSON has it.
   package var timeoutSeconds: Double?
   private var hereOnly: Bool?
 

@@ -23,6 +23,7 @@ package enum Limits {
   package static let name = 255
   /// Tables in one change set or schema, and columns in one table. SQLite's default limit on columns is 2,000.
   package static let tables = 2_000
+  /// Columns of one table.
   package static let columns = 2_000
   /// Names of tables and columns, together, in all change sets of one author. This is enough for hundreds of tables
   /// with dozens of columns. Every member keeps each name, which takes some 300 bytes with its record.
@@ -62,6 +63,7 @@ package enum Limits {
   package static let accountName = 64
   /// Devices of an account: those that are not revoked, and all that it ever had.
   package static let liveDevices = 32
+  /// Devices that an account ever certifies, revoked ones included.
   package static let devicesEver = 512
   /// Promotions of administrators that one key of an account ever signs.
   package static let promotions = 8
@@ -71,6 +73,7 @@ package enum Limits {
   /// Certificates that an account state keeps, and likewise revocations: those of the account's key and of its
   /// administrators.
   package static let certificates = devicesEver + promotions * administratorSignatures
+  /// Revocations that an account state keeps.
   package static let revocations = certificates
   /// The greatest generation of an account's key: how often it can be replaced.
   package static let keyGeneration: UInt64 = 65_535
@@ -137,10 +140,12 @@ package enum Choices {
   /// Records of its own log that one account's news may make a node read at once, and the number per millisecond after
   /// that. All records are read whenever the state of a log is read. Therefore a longer log is read less often.
   package static let controlReading = 4_096
+  /// The number of records per millisecond (see `controlReading`).
   package static let controlReadingPerMillisecond = 1
   /// Bytes of control logs that an account's devices may be sent at once, or twice the log if that is more. The second
   /// number is the bytes per millisecond after that. Devices get the rest later.
   package static let controlSending = 4 << 20
+  /// The number of bytes per millisecond (see `controlSending`).
   package static let controlSendingPerMillisecond = 256
   /// Control records that a joining device accepts: those of some accounts that fill their bounds.
   package static let joinedControlRecords = 65_536

@@ -57,10 +57,12 @@ package protocol DeviceSecrets: Sendable {
 extension Cryptography {
   package func hash(_ message: [UInt8]) -> [UInt8] { hash(message, count: 32, key: []) }
 
+  /// Hashes one message after the other. An implementation with several cores replaces this.
   package func hashes(_ messages: [[UInt8]], count: Int, key: [UInt8]) -> [[UInt8]] {
     messages.map { hash($0, count: count, key: key) }
   }
 
+  /// Verifies one message after the other. An implementation with several cores replaces this.
   package func verify(_ messages: [SignedMessage]) -> [Bool] {
     messages.map { verify($0.signature, of: $0.message, by: $0.key) }
   }
@@ -68,7 +70,9 @@ extension Cryptography {
 
 /// A message with the Ed25519 signature that it claims to have.
 package struct SignedMessage: Sendable {
+  /// 64 bytes. Any other length is not valid.
   package let signature: [UInt8]
+  /// The bytes that were signed, as `signedBytes` returns them.
   package let message: [UInt8]
   /// The public key of the signer.
   package let key: [UInt8]
@@ -87,19 +91,34 @@ package func signedBytes(_ context: SignatureContext, _ bytes: [UInt8]) -> [UInt
 
 /// The kinds of signed objects. Each has its own context, so that a signature on one kind is never valid for another.
 package enum SignatureContext: String, Sendable, CaseIterable {
+  /// A `Certificate`, by the account's key or an administrator's.
   case certificate = "mesh/1/certificate"
+  /// A `CertificateRequest`, by the device that wants to be certified.
   case request = "mesh/1/request"
+  /// A `Revocation`, by the account's key or an administrator's.
   case revocation = "mesh/1/revocation"
+  /// A `Successor`, by the account's recovery key.
   case successor = "mesh/1/successor"
+  /// A `Promotion`, by the account's key.
   case promotion = "mesh/1/promotion"
+  /// A `Demotion`, by the account's key.
   case demotion = "mesh/1/demotion"
+  /// The id of a `ChangeSet`, by the device that wrote it.
   case changeSet = "mesh/1/changeset"
+  /// A `ControlRecord`, by the device that wrote it.
   case control = "mesh/1/control"
+  /// A `Hello`, by the device that sends it.
   case hello = "mesh/1/hello"
+  /// A handshake hash, by an invite's secret (see `LinkProof`).
   case invite = "mesh/1/invite"
+  /// A `DeviceClaim` or a `ShareClaim`, by the invite's secret and by the device.
   case claim = "mesh/1/claim"
+  /// An `Acknowledgement`, by the device that has merged the change sets.
   case acknowledgement = "mesh/1/acknowledgement"
+  /// Reserved for addresses of devices. This version signs none.
   case address = "mesh/1/address"
+  /// Reserved for checkpoints of logs. This version signs none.
   case checkpoint = "mesh/1/checkpoint"
+  /// A `DeviceCut`, by the account's key or an administrator's.
   case cut = "mesh/1/cut"
 }

@@ -1,3 +1,4 @@
+/// The kind of `AssetID`.
 package enum AssetKind: IdentifierKind { package static var prefix: String { "asset" } }
 
 /// The keyed BLAKE2b-256 hash of an asset's size and of the hashes of its chunks.
@@ -6,6 +7,7 @@ package typealias AssetID = Identifier<AssetKind>
 /// A long BLOB as the merge sees it: its id and its size. Its bytes travel separately from the change sets, chunk by
 /// chunk.
 package struct Asset: Hashable, Sendable {
+  /// The hash of the asset's size and of its chunks' hashes.
   package let id: AssetID
   /// The size in bytes.
   package let size: Int
@@ -21,6 +23,7 @@ package struct Asset: Hashable, Sendable {
   /// Returns the number of chunks of a BLOB of this size.
   package static func chunkCount(size: Int) -> Int { (size + Limits.chunk - 1) / Limits.chunk }
 
+  /// The number of the asset's chunks.
   package var chunkCount: Int { Self.chunkCount(size: size) }
 
   /// Returns the byte range of the chunk `index` in a BLOB of this size. All chunks except the last have the same
@@ -29,6 +32,7 @@ package struct Asset: Hashable, Sendable {
     index * Limits.chunk..<min(size, (index + 1) * Limits.chunk)
   }
 
+  /// Returns the byte range of the chunk `index`, from 0.
   package func range(ofChunk index: Int) -> Range<Int> { Self.range(ofChunk: index, size: size) }
 }
 

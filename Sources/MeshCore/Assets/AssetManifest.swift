@@ -4,7 +4,9 @@
 /// can move to another zone with its assets unread. Without the manifest, nobody can tell whether a known file is among
 /// a zone's assets.
 package struct AssetManifest: Hashable, Sendable {
+  /// Bytes of the key.
   package static let keySize = 32
+  /// Bytes of a chunk's hash.
   package static let hashSize = 32
 
   /// A BLAKE2b key of 32 bytes.
@@ -38,6 +40,7 @@ package struct AssetManifest: Hashable, Sendable {
     return Asset(id: id, size: size)
   }
 
+  /// The number of chunks.
   package var chunkCount: Int { hashes.count / Self.hashSize }
 
   package func hash(ofChunk index: Int) -> ArraySlice<UInt8> {
@@ -73,6 +76,7 @@ extension AssetManifest {
     private var size = 0
     private var hashes: [UInt8] = []
 
+    /// Creates a builder of a manifest with this BLAKE2b key of 32 bytes.
     package init(key: [UInt8], _ cryptography: any Cryptography) {
       self.key = key
       self.cryptography = cryptography
@@ -84,6 +88,7 @@ extension AssetManifest {
       hashes += cryptography.hashes(chunks, count: AssetManifest.hashSize, key: key).joined()
     }
 
+    /// Adds the next chunk.
     package mutating func add(_ chunk: [UInt8]) { add([chunk]) }
 
     /// The manifest, or nil if the size is not an asset's size.
@@ -97,6 +102,7 @@ extension AssetManifest {
   /// Returns the greatest number of bytes that the encoding takes.
   package static func encodedBound(size: Int) -> Int { keySize + 6 + Asset.chunkCount(size: size) * hashSize }
 
+  /// Writes key · size · hashes. The size tells the number of hashes.
   package func write(to writer: inout ByteWriter) {
     writer.raw(key)
     writer.varint(size)
@@ -110,6 +116,7 @@ extension AssetManifest {
     hashes = try reader.raw(Asset.chunkCount(size: size) * Self.hashSize)
   }
 
+  /// The wire form (see `write`).
   package var encoded: [UInt8] {
     var writer = ByteWriter(capacity: Self.encodedBound(size: size))
     write(to: &writer)

@@ -13,12 +13,14 @@ package struct ChunkSet: Hashable, Sendable {
     present = 0
   }
 
+  /// Returns the set of all chunks of an asset of `count` chunks.
   package static func all(_ count: Int) -> ChunkSet {
     var set = ChunkSet(count: count)
     for index in 0..<count { set.insert(index) }
     return set
   }
 
+  /// True if no chunk is missing.
   package var isComplete: Bool { present == count }
 
   /// Returns whether the chunk is present. Returns false for an index that no chunk has.
@@ -26,6 +28,7 @@ package struct ChunkSet: Hashable, Sendable {
     (0..<count).contains(index) && words[index / 64] >> UInt64(index % 64) & 1 == 1
   }
 
+  /// Adds a chunk. Does nothing if it is present, or no chunk has the index.
   package mutating func insert(_ index: Int) {
     guard (0..<count).contains(index), !contains(index) else { return }
     words[index / 64] |= 1 << UInt64(index % 64)
@@ -39,6 +42,7 @@ package struct ChunkSet: Hashable, Sendable {
     present = words.reduce(0) { $0 + $1.nonzeroBitCount }
   }
 
+  /// Removes a chunk. Does nothing if it isn't present.
   package mutating func remove(_ index: Int) {
     guard contains(index) else { return }
     words[index / 64] &= ~(1 << UInt64(index % 64))

@@ -1,6 +1,7 @@
 /// A change set as it is signed, sent and stored: header ‖ nonce ‖ ciphertext ‖ signature. Its bytes are the same on
 /// every device.
 package struct ChangeSet: Hashable, Sendable {
+  /// The part that is signed and not encrypted.
   package let header: ChangeSetHeader
   /// BLAKE2b-256 of the header and of the hash of the encrypted body. The signature covers it, and the next change set
   /// names it.
@@ -76,6 +77,7 @@ package struct ChangeSet: Hashable, Sendable {
       key: header.author.device.bytes)
   }
 
+  /// Returns whether the author's device signed the change set.
   package func isSigned(with cryptography: any Cryptography) -> Bool { cryptography.verify([signed]) == [true] }
 
   /// Returns the decrypted body. Returns nil if it was encrypted with another key, or the nonce doesn't belong to this

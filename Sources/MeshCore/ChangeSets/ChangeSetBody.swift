@@ -2,9 +2,12 @@
 package struct ChangeSetBody: Hashable, Sendable {
   /// The entries that differ from those of the author's change set before.
   package var context: CausalContext
+  /// The changes, or a piece of a long value.
   package var content: Content
 
+  /// A body has one of these contents.
   package enum Content: Hashable, Sendable {
+    /// The changes, by table.
     case changes([TableChanges])
     /// A piece of a value that is too long for a change set. Pieces come before the part that refers to their value.
     case piece(LongValuePiece)
@@ -41,6 +44,9 @@ package struct ChangeSetBody: Hashable, Sendable {
     return writer.bytes
   }
 
+  /// Decodes a decrypted body.
+  /// // - Parameter author: The author in the header.
+  /// - Throws: A `DecodingError` if the bytes break a rule of the format.
   package init(_ bytes: [UInt8], author: Author) throws(DecodingError) {
     var reader = ByteReader(bytes)
     context = try CausalContext(from: &reader)
@@ -118,8 +124,11 @@ struct AuthorTable {
 
 /// The bytes `offset ..< offset + bytes.count` of the unit's long value number `ordinal`.
 package struct LongValuePiece: Hashable, Sendable {
+  /// The number of the value in its unit, as `FieldValue.long` refers to it.
   package var ordinal: UInt64
+  /// The position of the first byte of the piece in the value.
   package var offset: UInt64
+  /// The bytes, at least one and at most `Limits.piece`.
   package var bytes: [UInt8]
 
   package init(ordinal: UInt64, offset: UInt64, bytes: [UInt8]) {

@@ -1,8 +1,11 @@
 /// The part of a change set that carriers can read. It is signed but not encrypted.
 package struct ChangeSetHeader: Hashable, Sendable {
+  /// The version in the first byte of the encoding.
   package static let version: UInt8 = 1
 
+  /// The zone whose records the change set changes.
   package var zone: ZoneID
+  /// The device and the instance that signed it.
   package var author: Author
   /// The number: 1, 2, 3 and so on for each zone and author, without gaps.
   package var number: UInt64
@@ -15,6 +18,7 @@ package struct ChangeSetHeader: Hashable, Sendable {
   package var time: HybridTime
   /// The epoch whose key encrypts the body.
   package var epoch: EpochID
+  /// The place of the change set in its unit.
   package var part: Part
 
   /// A change set's position in its unit.
@@ -24,6 +28,7 @@ package struct ChangeSetHeader: Hashable, Sendable {
     /// The number of parts that the author planned when the unit began, for showing progress. Only `isFinal` ends a
     /// unit.
     package var planned: UInt64
+    /// True in the last part of a unit. Without that part, the unit isn't merged.
     package var isFinal: Bool
 
     package init(index: UInt64, planned: UInt64, isFinal: Bool) {
@@ -32,6 +37,7 @@ package struct ChangeSetHeader: Hashable, Sendable {
       self.isFinal = isFinal
     }
 
+    /// The part of a unit that is a single change set.
     package static let only = Part(index: 0, planned: 1, isFinal: true)
   }
 

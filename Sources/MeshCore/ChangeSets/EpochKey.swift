@@ -1,5 +1,6 @@
 /// The symmetric key of one epoch of a zone. It has 32 bytes, and the keys of bodies and nonces are derived from it.
 package struct EpochKey: Sendable {
+  /// The secret: 32 bytes.
   package let bytes: [UInt8]
 
   /// Creates a key. Returns nil unless there are exactly 32 bytes.

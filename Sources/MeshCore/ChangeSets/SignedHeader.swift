@@ -1,11 +1,13 @@
 /// A change set without its body. It is enough to prove that the author signed the change set, and small enough to be
 /// sent to all devices.
 package struct SignedHeader: Hashable, Sendable {
+  /// The header, which names zone, author and number.
   package let header: ChangeSetHeader
   private let headerBytes: [UInt8]
   /// BLAKE2b-256 of nonce, ciphertext and tag.
   private let bodyHash: [UInt8]
   private let signature: [UInt8]
+  /// The id of the whole change set.
   package let id: ChangeSetID
 
   init(header: ChangeSetHeader, headerBytes: [UInt8], bodyHash: [UInt8], signature: [UInt8], id: ChangeSetID) {
@@ -21,6 +23,7 @@ package struct SignedHeader: Hashable, Sendable {
     cryptography.verify(signature, of: signedBytes(.changeSet, id.bytes), by: header.author.device.bytes)
   }
 
+  /// Writes header · hash of the body · signature.
   package func write(to writer: inout ByteWriter) {
     writer.raw(headerBytes)
     writer.raw(bodyHash)

@@ -1,7 +1,10 @@
 /// The changes of one table in a change set. Names are written once, and rows refer to columns by index.
 package struct TableChanges: Hashable, Sendable {
+  /// The name of the table.
   package var table: String
+  /// The names of the columns that rows refer to by index.
   package var columns: [String]
+  /// The changes. The encoding of a row depends on the row before it.
   package var rows: [RowChange]
 
   package init(table: String, columns: [String], rows: [RowChange] = []) {
@@ -15,18 +18,22 @@ package struct TableChanges: Hashable, Sendable {
 package struct RowChange: Hashable, Sendable {
   /// The key in canonical form.
   package var key: Value
+  /// The generation that the change belongs to, above zero.
   package var generation: UInt64
   /// True if this is the birth or the delete of the generation, stamped `stamp`.
   package var isLife: Bool
+  /// The stamp of the birth or delete, and of each field that has none of its own.
   package var stamp: Stamp
   /// The fields in ascending order of their columns.
   package var fields: [Field]
 
+  /// One column's new value.
   package struct Field: Hashable, Sendable {
     /// The index into the table's columns.
     package var column: Int
     /// The field's stamp, or nil if it is the row's. A stamp that equals the row's is written as if it were nil.
     package var stamp: Stamp?
+    /// The value, or a reference to it.
     package var value: FieldValue
 
     package init(column: Int, stamp: Stamp? = nil, value: FieldValue) {
@@ -56,6 +63,7 @@ package enum FieldValue: Hashable, Sendable {
   /// The unit's long value number `ordinal`, of `size` bytes. It is a text, or a BLOB that is no asset, in a row with
   /// many BLOBs.
   case long(ordinal: UInt64, size: Int, isText: Bool)
+  /// A BLOB that travels as an asset. The manifest has the hashes of its chunks.
   case asset(AssetManifest)
 
   private static let assetTag: UInt8 = 5

@@ -1,5 +1,6 @@
 /// The keys and the salt that make up an account. The account's id is their hash.
 package struct AccountGenesis: Hashable, Sendable {
+  /// The version in the first byte of the encoding.
   package static let version: UInt8 = 1
   /// The Ed25519 public key that signs for the account.
   package let signingKey: [UInt8]
@@ -8,12 +9,18 @@ package struct AccountGenesis: Hashable, Sendable {
   /// 16 random bytes.
   package let salt: [UInt8]
 
+  /// Creates a genesis.
+  /// // - Parameters:
+  ///   - signingKey: 32 bytes.
+  ///   - recoveryKey: 32 bytes.
+  ///   - salt: 16 bytes.
   package init(signingKey: [UInt8], recoveryKey: [UInt8], salt: [UInt8]) {
     self.signingKey = signingKey
     self.recoveryKey = recoveryKey
     self.salt = salt
   }
 
+  /// Writes version · signing key · recovery key · salt.
   package func write(to writer: inout ByteWriter) {
     writer.byte(Self.version)
     writer.raw(signingKey)
@@ -28,6 +35,8 @@ package struct AccountGenesis: Hashable, Sendable {
     salt = try reader.raw(16)
   }
 
+  /// Returns the account's id: the BLAKE2b-256 hash of the encoding. Returns nil only if the hash doesn't have 32
+  /// bytes.
   package func id(_ cryptography: any Cryptography) -> AccountID? {
     var writer = ByteWriter()
     write(to: &writer)
@@ -37,12 +46,15 @@ package struct AccountGenesis: Hashable, Sendable {
 
 /// A device's request to be certified by an account. The device signs it, so no account can claim another's device.
 package struct CertificateRequest: Hashable, Sendable {
+  /// The device, by the key that signs the request.
   package let device: DeviceID
   /// X25519 public keys: one for Noise sessions, one for sealing.
   package let sessionKey: [UInt8]
+  /// The X25519 public key to which keys of epochs are sealed, 32 bytes.
   package let sealingKey: [UInt8]
   /// At most `Limits.deviceName` bytes, no control characters.
   package let name: String
+  /// The Ed25519 signature by the device, 64 bytes. It also covers the account.
   package let signature: [UInt8]
 
   /// Creates and signs a request. Returns nil if the device's signing key is not 32 bytes long.
@@ -72,11 +84,13 @@ package struct CertificateRequest: Hashable, Sendable {
     return writer.bytes
   }
 
+  /// Returns whether the device asked this account for a certificate.
   package func isSigned(for account: AccountID, _ cryptography: any Cryptography) -> Bool {
     cryptography.verify(
       signature, of: Self.signed(account, device, sessionKey, sealingKey, name), by: device.bytes)
   }
 
+  /// Writes device · session key · sealing key · name · signature. The account is not written.
   package func write(to writer: inout ByteWriter) {
     writer.raw(Self.unsigned(device, sessionKey, sealingKey, name))
     writer.raw(signature)
@@ -94,16 +108,20 @@ package struct CertificateRequest: Hashable, Sendable {
 
 /// An account's signed statement that a device belongs to it.
 package struct Certificate: Hashable, Sendable {
+  /// The account that the device belongs to.
   package let account: AccountID
   /// The key that signed: the account's key or an administrator's.
   package let authority: Authority
+  /// The device's own request, which carries its keys and its name.
   package let request: CertificateRequest
   /// 16 random bytes. A revocation names the certificate by them.
   package let serial: [UInt8]
   /// When it was signed, in milliseconds since 1970.
   package let issued: Int64
+  /// The Ed25519 signature by the key of `authority`, 64 bytes.
   package let signature: [UInt8]
 
+  /// The device that is certified.
   package var device: DeviceID { request.device }
 
   /// - Parameter sign: Signs with the key that `authority` proves.
@@ -153,6 +171,7 @@ package struct Certificate: Hashable, Sendable {
     return (serial + signature).lexicographicallyPrecedes(other.serial + other.signature)
   }
 
+  /// Writes version · account · authority · request · serial · time · signature.
   package func write(to writer: inout ByteWriter) {
     writer.raw(unsigned)
     writer.raw(signature)
@@ -169,13 +188,17 @@ package struct Certificate: Hashable, Sendable {
 
 /// An account's signed statement that a certificate is permanently void.
 package struct Revocation: Hashable, Sendable {
+  /// The account that excludes the device.
   package let account: AccountID
   /// The key that signed: the account's key or an administrator's.
   package let authority: Authority
+  /// The device that is excluded, whatever certificate it has.
   package let device: DeviceID
+  /// The serial of the certificate that the revocation was made for, 16 bytes.
   package let serial: [UInt8]
   /// When it was signed, in milliseconds since 1970.
   package let issued: Int64
+  /// The Ed25519 signature by the key of `authority`, 64 bytes.
   package let signature: [UInt8]
 
   /// - Parameter sign: Signs with the key that `authority` proves.
@@ -225,6 +248,7 @@ package struct Revocation: Hashable, Sendable {
       signature, of: signedBytes(.revocation, Self.unsigned(account, authority, device, serial, issued)), by: key)
   }
 
+  /// Writes version · account · authority · device · serial · time · signature.
   package func write(to writer: inout ByteWriter) {
     writer.raw(Self.unsigned(account, authority, device, serial, issued))
     writer.raw(signature)

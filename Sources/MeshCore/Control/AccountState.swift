@@ -5,7 +5,9 @@
 /// administrator's key signs until it is demoted. A device that replaces or demotes a signer signs those statements
 /// again that have to stay valid.
 package struct AccountState: Hashable, Sendable {
+  /// The keys and the salt of the account.
   package let genesis: AccountGenesis
+  /// The hash of the genesis.
   package let id: AccountID
   /// The statement that names the current signing key, or nil while that is the key of the genesis.
   package private(set) var successor: Successor?
@@ -89,6 +91,7 @@ package struct AccountState: Hashable, Sendable {
   /// Whether the account's key may sign one more promotion.
   package var hasRoomForPromotion: Bool { promotions.count < Limits.promotions }
 
+  /// The devices that have a live certificate, ascending.
   package var liveDevices: [DeviceID] { certificates.keys.filter { certificate($0) != nil }.sorted() }
 
   // MARK: Growing
@@ -110,6 +113,8 @@ package struct AccountState: Hashable, Sendable {
     return add(revocation, cryptography)
   }
 
+  /// Adds the statement of a new key, and follows it if it ranks highest. Returns false if the recovery key didn't sign
+  /// it.
   @discardableResult
   package mutating func insert(_ successor: Successor, _ cryptography: any Cryptography) -> Bool {
     defer { refresh() }
@@ -118,12 +123,14 @@ package struct AccountState: Hashable, Sendable {
     return true
   }
 
+  /// Adds a promotion. Returns false if it is not one by the key that currently signs.
   @discardableResult
   package mutating func insert(_ promotion: Promotion, _ cryptography: any Cryptography) -> Bool {
     defer { refresh() }
     return add(promotion, cryptography)
   }
 
+  /// Adds a demotion. Returns false if it is not one by the key that currently signs.
   @discardableResult
   package mutating func insert(_ demotion: Demotion, _ cryptography: any Cryptography) -> Bool {
     defer { refresh() }
@@ -302,6 +309,7 @@ package struct AccountState: Hashable, Sendable {
   /// Returns the hash of the state. Equal hashes mean equal states.
   package func head(_ cryptography: any Cryptography) -> [UInt8] { cryptography.hash(encoded) }
 
+  /// The wire form (see `write`).
   package var encoded: [UInt8] {
     var writer = ByteWriter()
     write(to: &writer)
@@ -310,6 +318,8 @@ package struct AccountState: Hashable, Sendable {
 
   private static let tailVersion: UInt8 = 1
 
+  /// Writes genesis · certificates · revocations. If the account has a successor, promotions or demotions, a version
+  /// and these follow.
   package func write(to writer: inout ByteWriter) {
     genesis.write(to: &writer)
     writer.list(certificates.keys.sorted()) { writer, device in certificates[device]?.write(to: &writer) }

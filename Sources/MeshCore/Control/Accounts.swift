@@ -1,15 +1,18 @@
 /// The states of several accounts, and the account of each device.
 package struct Accounts: Sendable, Equatable {
+  /// The states by the accounts' ids.
   package private(set) var states: [AccountID: AccountState] = [:]
   /// A device has more than one account only if it asked several accounts for a certificate.
   private var accounts: [DeviceID: Set<AccountID>] = [:]
   /// Those whose states may have dropped certificates.
   private(set) var mayHaveDropped: Set<AccountID> = []
 
+  /// Creates the collection. If it gets several states of one account, the last one stays.
   package init(_ states: some Sequence<AccountState> = []) {
     for state in states { set(state) }
   }
 
+  /// The state of an account, or nil if it isn't here.
   package subscript(_ id: AccountID) -> AccountState? { states[id] }
 
   /// Returns the account that certified the device. If several did, returns the one with the lowest id.

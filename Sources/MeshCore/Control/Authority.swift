@@ -3,6 +3,7 @@
 /// If there are several successors, the one with the highest generation counts. Among those, the one with the lowest
 /// hash counts.
 package struct Successor: Hashable, Sendable {
+  /// The account whose key is replaced.
   package let account: AccountID
   /// The number of the key: 1 for the one that follows the genesis key. Each further successor adds 1, up to
   /// `Limits.keyGeneration`.
@@ -11,6 +12,7 @@ package struct Successor: Hashable, Sendable {
   package let signingKey: [UInt8]
   /// When it was signed, in milliseconds since 1970.
   package let issued: Int64
+  /// The Ed25519 signature by the recovery key, 64 bytes.
   package let signature: [UInt8]
 
   /// - Parameter sign: Signs with the recovery key.
@@ -50,6 +52,7 @@ package struct Successor: Hashable, Sendable {
 
   private var encoded: [UInt8] { Self.unsigned(account, generation, signingKey, issued) + signature }
 
+  /// Writes version · account · generation · signing key · time · signature.
   package func write(to writer: inout ByteWriter) { writer.raw(encoded) }
 
   package init(from reader: inout ByteReader) throws(DecodingError) {
@@ -66,14 +69,17 @@ package struct Successor: Hashable, Sendable {
 /// An account's signed statement that one of its devices is an administrator. An administrator certifies and revokes
 /// ordinary devices.
 package struct Promotion: Hashable, Sendable {
+  /// The account that promotes.
   package let account: AccountID
   /// The generation of the account key that signed. The promotion counts only while that key does.
   package let generation: UInt64
+  /// The device that becomes an administrator.
   package let device: DeviceID
   /// 16 random bytes. A demotion names the promotion by them.
   package let serial: [UInt8]
   /// When it was signed, in milliseconds since 1970.
   package let issued: Int64
+  /// The Ed25519 signature by the account's key, 64 bytes.
   package let signature: [UInt8]
 
   /// - Parameter sign: Signs with the account's key.
@@ -108,6 +114,7 @@ package struct Promotion: Hashable, Sendable {
       by: signingKey)
   }
 
+  /// Writes version · account · generation · device · serial · time · signature.
   package func write(to writer: inout ByteWriter) {
     writer.raw(Self.unsigned(account, generation, device, serial, issued))
     writer.raw(signature)
@@ -127,12 +134,15 @@ package struct Promotion: Hashable, Sendable {
 
 /// An account's signed statement that a promotion is permanently void.
 package struct Demotion: Hashable, Sendable {
+  /// The account that demotes.
   package let account: AccountID
+  /// The generation of the account key that signed.
   package let generation: UInt64
   /// The serial of the promotion.
   package let serial: [UInt8]
   /// When it was signed, in milliseconds since 1970.
   package let issued: Int64
+  /// The Ed25519 signature by the account's key, 64 bytes.
   package let signature: [UInt8]
 
   /// - Parameter sign: Signs with the account's key.
@@ -161,6 +171,7 @@ package struct Demotion: Hashable, Sendable {
       signature, of: signedBytes(.demotion, Self.unsigned(account, generation, serial, issued)), by: signingKey)
   }
 
+  /// Writes version · account · generation · serial · time · signature.
   package func write(to writer: inout ByteWriter) {
     writer.raw(Self.unsigned(account, generation, serial, issued))
     writer.raw(signature)
@@ -182,7 +193,9 @@ package struct Demotion: Hashable, Sendable {
 /// It is empty for the genesis key, has a successor for a later account key, and a promotion for an administrator's
 /// key. It travels with the signed statement, so anybody can check it from the genesis alone.
 package struct Authority: Hashable, Sendable {
+  /// The statement that names the account's key, or nil for the genesis key.
   package let successor: Successor?
+  /// The statement that names the administrator, or nil if the account's key signs.
   package let promotion: Promotion?
 
   package init(successor: Successor? = nil, promotion: Promotion? = nil) {
@@ -245,6 +258,7 @@ package struct Authority: Hashable, Sendable {
   private static let withSuccessor: UInt8 = 1
   private static let withPromotion: UInt8 = 2
 
+  /// Writes a byte that says which parts follow, then the successor and the promotion.
   package func write(to writer: inout ByteWriter) {
     writer.byte((successor == nil ? 0 : Self.withSuccessor) | (promotion == nil ? 0 : Self.withPromotion))
     successor?.write(to: &writer)

@@ -43,6 +43,7 @@ package enum ControlAct: Hashable, Sendable {
   package struct CutPoint: Hashable, Sendable {
     /// The number of a change set that ends a unit.
     package let number: UInt64
+    /// The id of the change set with that number.
     package let id: ChangeSetID
     package init(number: UInt64, id: ChangeSetID) {
       self.number = number
@@ -50,8 +51,11 @@ package enum ControlAct: Hashable, Sendable {
     }
   }
 
+  /// An act without its content. Both ways to open a zone are of one kind.
   package enum Kind: Sendable {
+    /// The acts of the same names. `genesis` includes `shareGenesis`.
     case genesis, epoch, cut, title, fork, end, invite, revokeInvite, participant, admission, leave, stop, excess
+    /// An act with a tag that this version doesn't know.
     case unknown
 
     /// Whether the effect of such an act depends on the records that it had seen, and on the records that had seen it.
@@ -66,6 +70,7 @@ package enum ControlAct: Hashable, Sendable {
     var isWeighed: Bool { self != .epoch && self != .unknown }
   }
 
+  /// The kind of the act.
   package var kind: Kind {
     switch self {
     case .genesis, .shareGenesis: .genesis
@@ -107,14 +112,20 @@ package enum ControlAct: Hashable, Sendable {
 package struct DeviceCut: Hashable, Sendable {
   /// The key that signed: the account's key or an administrator's.
   package let authority: Authority
+  /// The revoked device.
   package let device: DeviceID
   /// The last control record that counts, or nil if none does.
   package let last: ControlPoint?
+  /// The last accepted change set of each instance.
   package let heads: [InstanceID: ControlAct.CutPoint]
+  /// The Ed25519 signature by the key of `authority`, 64 bytes. It also covers the zone.
   package let signature: [UInt8]
 
+  /// A control record by its author's number and its id.
   package struct ControlPoint: Hashable, Sendable {
+    /// The author's number of the record, from 1.
     package let number: UInt64
+    /// The id of the record with that number.
     package let id: ControlID
     package init(number: UInt64, id: ControlID) {
       self.number = number

@@ -64,12 +64,16 @@ extension ControlAct {
 /// The accounts that a zone's records name, whether or not they were ever let in. Their devices may add to the zone's
 /// log.
 package struct ZonePeople: Sendable, Equatable {
+  /// The zone of the records.
   package let zone: ZoneID
+  /// The account that opened the zone, or nil until its genesis was met.
   package private(set) var owner: AccountID?
+  /// The accounts that records name as participants, whether or not those records count.
   package private(set) var others: Set<AccountID> = []
   /// The public halves of the invites that any member may use to admit accounts.
   private(set) var openInvites: [ControlID: [UInt8]] = [:]
 
+  /// Creates the people of a zone that has no records yet.
   package init(_ zone: ZoneID) { self.zone = zone }
 
   /// The owner, followed by the other accounts in the order of their ids.
@@ -90,6 +94,7 @@ package struct ZonePeople: Sendable, Equatable {
     return devices
   }
 
+  /// Returns whether the records name the account, as owner or as participant.
   package func has(_ account: AccountID) -> Bool { account == owner || others.contains(account) }
 
   /// Returns whether other nodes may know devices of these accounts that nobody certified here.
@@ -110,6 +115,8 @@ package struct ZonePeople: Sendable, Equatable {
     }
   }
 
+  /// Returns the account that a device belongs to, among those named here. The owner comes first, then the account with
+  /// the lowest id.
   package func account(of device: DeviceID, _ accounts: Accounts) -> AccountID? {
     accounts.account(of: device, first: owner, among: others)
   }

@@ -1,18 +1,24 @@
 /// One signed act in a zone's control log. Records are not encrypted. Devices send them only inside sessions, to
 /// accounts that the zone lists.
 package struct ControlRecord: Hashable, Sendable {
+  /// The version in the first byte of the encoding.
   package static let version: UInt8 = 1
 
+  /// The zone whose log the record belongs to.
   package let zone: ZoneID
   /// The tips of the log as its author knew them, ascending. Only the genesis record has none.
   package let parents: [ControlID]
+  /// The device that signed the record.
   package let author: DeviceID
   /// The author's numbers are 1, 2, 3 and so on.
   package let number: UInt64
   /// The author's record before this one, or nil for number 1.
   package let previous: ControlID?
+  /// The act that the record signs.
   package let act: ControlAct
+  /// The Ed25519 signature by `author`, 64 bytes.
   package let signature: [UInt8]
+  /// The BLAKE2b-256 hash of the encoding without the signature.
   package let id: ControlID
 
   /// Makes and signs a record. Throws if the act is too long for a record.
@@ -59,8 +65,10 @@ package struct ControlRecord: Hashable, Sendable {
   /// The length of the encoding in bytes.
   package let size: Int
 
+  /// The wire form: version, zone, parents, author, number, predecessor, act, signature.
   package var encoded: [UInt8] { Self.unsigned(zone, parents, author, number, previous, act) + signature }
 
+  /// Returns whether `author` signed the record.
   package func isSigned(_ cryptography: any Cryptography) -> Bool {
     cryptography.verify(
       signature, of: signedBytes(.control, Self.unsigned(zone, parents, author, number, previous, act)),

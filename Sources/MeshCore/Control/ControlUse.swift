@@ -1,15 +1,19 @@
 /// The number and the size of somebody's control records in a zone.
 package struct ControlUse: Sendable, Equatable {
+  /// The number of records.
   package private(set) var records = 0
+  /// The bytes of their encodings.
   package private(set) var bytes = 0
 
   package init() {}
 
+  /// Counts one more record.
   package mutating func add(_ record: ControlRecord) {
     records += 1
     bytes += record.size
   }
 
+  /// Counts the records of another use too.
   package mutating func add(_ other: ControlUse) {
     records += other.records
     bytes += other.bytes

@@ -15,9 +15,12 @@ package struct Excess: Hashable, Sendable {
     beginnings = sorted
   }
 
+  /// The zone of all headers.
   package var zone: ZoneID? { beginnings.first?.header.zone }
+  /// The authors that wrote them, ascending.
   package var authors: [Author] { beginnings.map(\.header.author) }
 
+  /// Returns whether each header is signed by its own author's device.
   package func isSigned(_ cryptography: any Cryptography) -> Bool {
     beginnings.allSatisfy { $0.isSigned(cryptography) }
   }

@@ -3,6 +3,7 @@
 package struct ForkProof: Hashable, Sendable {
   /// The change set with the lower id.
   package let first: SignedHeader
+  /// The change set with the higher id.
   package let second: SignedHeader
 
   /// Creates a proof. Returns nil if the two are not the beginnings of two branches.
@@ -13,7 +14,9 @@ package struct ForkProof: Hashable, Sendable {
     (first, second) = one.id < other.id ? (one, other) : (other, one)
   }
 
+  /// The zone of both change sets.
   package var zone: ZoneID { first.header.zone }
+  /// The author of both change sets.
   package var author: Author { first.header.author }
 
   /// The author's cutoff: the last number at the end of a unit that both branches share.
@@ -22,6 +25,7 @@ package struct ForkProof: Hashable, Sendable {
     return shared - min(shared, max(first.header.part.index, second.header.part.index))
   }
 
+  /// Returns whether the author's device signed both.
   package func isSigned(_ cryptography: any Cryptography) -> Bool {
     first.isSigned(cryptography) && second.isSigned(cryptography)
   }

@@ -2,14 +2,17 @@
 package struct InviteTerms: Hashable, Sendable {
   /// An Ed25519 public key. A device that has the secret half can claim the invite.
   package let publicHalf: [UInt8]
+  /// The permission of the accounts that claim the invite.
   package let permission: Permission
   /// When the invite expires, in milliseconds since 1970, by the clock of the device that lets the account in. 0 means
   /// that the invite never expires.
   package let expires: Int64
+  /// How often the invite can be used, and which devices may let accounts in.
   package let use: Use
   /// The only account that may use the invite, by its displayed id. Nil means any account.
   package let account: DisplayedID<AccountKind>?
 
+  /// The use of an invite: by any number of accounts, or by a limited number.
   package enum Use: Hashable, Sendable {
     /// Any number of accounts. Any member may let them in.
     case open
@@ -31,6 +34,8 @@ package struct InviteTerms: Hashable, Sendable {
   /// Returns whether this account may use the invite.
   package func isFor(_ id: AccountID) -> Bool { account?.names(id) ?? true }
 
+  /// Returns whether the invite has expired.
+  /// // - Parameter now: Milliseconds since 1970.
   package func isOver(at now: Int64) -> Bool { expires > 0 && expires <= now }
 
   func write(to writer: inout ByteWriter) {

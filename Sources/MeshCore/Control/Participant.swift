@@ -1,11 +1,16 @@
 /// The status of an account in a zone that it doesn't own.
 package struct Participant: Sendable, Equatable {
+  /// Whether the account is a member, or how it ceased to be one.
   package enum Status: Sendable, Hashable {
+    /// The account is a member with this permission.
     case member(Permission)
+    /// The owner removed the account.
     case removed
+    /// The account left by itself.
     case left
   }
 
+  /// The status according to the records that count.
   package let status: Status
   /// The record that sets the status. For a member with permission to write, its authors cite this record from now on.
   package let grant: ControlID
@@ -16,6 +21,7 @@ package struct Participant: Sendable, Equatable {
   /// The account's permission now or before it left. Nil if the account was removed.
   package let granted: Permission?
 
+  /// The permission of a member, or nil if the account is no member any more.
   package var permission: Permission? {
     if case .member(let permission) = status { permission } else { nil }
   }
@@ -31,7 +37,9 @@ struct WriteGrant: Sendable, Equatable {
 
 /// An invite, as the log describes it.
 package struct Invite: Sendable, Equatable {
+  /// The id of the record that made the invite.
   package let id: ControlID
+  /// The permission that the invite grants, and the accounts that may use it.
   package let terms: InviteTerms
   /// The records that revoke it.
   private(set) var revocations: Set<ControlID> = []
@@ -45,6 +53,7 @@ package struct Invite: Sendable, Equatable {
     self.terms = terms
   }
 
+  /// Whether a record revokes the invite.
   package var isRevoked: Bool { !revocations.isEmpty }
 
   mutating func revoke(by record: ControlID, leaving accounts: [AccountID]) {

@@ -1,6 +1,8 @@
 /// A member's permission in a zone. The owner may do everything.
 package enum Permission: UInt8, Sendable, CaseIterable, Comparable {
+  /// The account's own writes to the zone are refused by every device.
   case readOnly = 1
+  /// The account's writes are merged by every member.
   case readWrite = 2
 
   /// The name that messages show.

@@ -3,16 +3,24 @@
 /// The invite's secret and the device both sign it, and it contains all data needed to verify it. Therefore nobody is
 /// let in without asking, and nobody can let others in without the secret.
 package struct ShareClaim: Hashable, Sendable {
+  /// The id of the record that made the invite.
   package let invite: ControlID
   /// The public half of the invite's key.
   package let publicHalf: [UInt8]
+  /// The keys of the account, from which its id is computed.
   package let genesis: AccountGenesis
+  /// The account's certificate of the device.
   package let certificate: Certificate
+  /// The Ed25519 signature with the invite's secret, 64 bytes.
   package let byInvite: [UInt8]
+  /// The Ed25519 signature with the device's key, 64 bytes.
   package let byDevice: [UInt8]
 
+  /// The account that asks to be let in.
   package var account: AccountID { certificate.account }
 
+  /// Creates and signs a claim for the device that `secrets` belong to.
+  /// // - Parameter seed: The invite's secret.
   package init(
     _ invite: ControlID, zone: ZoneID, genesis: AccountGenesis, certificate: Certificate, seed: [UInt8],
     secrets: any DeviceSecrets, _ cryptography: any Cryptography

@@ -1,11 +1,13 @@
 /// A zone's control log as it grows. A record takes its own bytes, plus one bit for each marked record before it. The
 /// cost doesn't depend on the length of the log otherwise, because a hostile participant may fill it.
 package struct ZoneLog: Sendable {
+  /// The zone of the records.
   package let zone: ZoneID
   /// The accounts that the records name.
   package private(set) var people: ZonePeople
   /// The tips: the records that no other record names.
   private(set) var heads: Set<ControlID> = []
+  /// The bytes of all records.
   package private(set) var bytes = 0
   /// The number of records whose effect may depend on other records: all but epochs and unknown acts.
   private(set) var weighed = 0
@@ -33,6 +35,7 @@ package struct ZoneLog: Sendable {
     let mark: Int?
   }
 
+  /// Creates an empty log.
   package init(_ zone: ZoneID) {
     self.zone = zone
     people = ZonePeople(zone)
@@ -99,16 +102,21 @@ package struct ZoneLog: Sendable {
 
   // MARK: Records
 
+  /// The number of records.
   package var count: Int { entries.count }
+  /// The record with that id, or nil if it isn't here.
   package subscript(_ id: ControlID) -> ControlRecord? { places[id].map { entries[$0].record } }
+  /// Returns whether the record with that id is here.
   package func contains(_ id: ControlID) -> Bool { places[id] != nil }
   /// The records in an order in which each one comes after the records in its past.
   package var records: some Sequence<ControlRecord> { entries.lazy.map(\.record) }
 
+  /// Returns the records of one kind, in the order of `records`.
   package func records(of kind: ControlAct.Kind) -> some Sequence<ControlRecord> {
     (byKind[kind] ?? []).lazy.map { entries[$0].record }
   }
 
+  /// Returns the records that a device signed, in the order of `records`.
   package func records(of device: DeviceID) -> some Sequence<ControlRecord> {
     (byDevice[device] ?? []).lazy.map { entries[$0].record }
   }

@@ -1,14 +1,17 @@
 /// The state that a zone's control log describes. It is a pure function of the set of its records and of the states of
 /// the accounts that they name. The order in which the records arrived doesn't matter.
 package struct ZoneState: Sendable, Equatable {
+  /// The zone that the log describes.
   package let zone: ZoneID
   /// The owner, or nil until the record that opens the zone is here.
   package private(set) var owner: AccountID?
   /// The root record of a share, or nil for an account's private zone.
   package private(set) var root: RecordName?
+  /// True if the owner stopped the share. Then only the owner is a member.
   package private(set) var isStopped = false
   /// All accounts that were ever let in, except the owner.
   package private(set) var participants: [AccountID: Participant] = [:]
+  /// The invites by the ids of their records, used and revoked ones included.
   package private(set) var invites: [ControlID: Invite] = [:]
   /// The devices that have cutoffs. Instances that are not listed are cut at zero.
   package private(set) var cuts: [DeviceID: [InstanceID: ControlAct.CutPoint]] = [:]
@@ -16,6 +19,7 @@ package struct ZoneState: Sendable, Equatable {
   package private(set) var countingCuts: [DeviceID: Set<DeviceCut>] = [:]
   /// The last number of each instance that forked or was given up.
   package private(set) var ends: [Author: UInt64] = [:]
+  /// All epochs by their ids, current or not.
   package private(set) var epochs: [EpochID: Epoch] = [:]
   /// The epoch that writers use: the current one with the lowest id.
   package private(set) var currentEpoch: Epoch?
@@ -40,9 +44,13 @@ package struct ZoneState: Sendable, Equatable {
   /// Then their authors are cut at zero on every node.
   package private(set) var mayLackDevices = false
 
+  /// An epoch, as the record that announced it describes it.
   package struct Epoch: Sendable, Equatable {
+    /// The id of the record that announced it.
     package let id: EpochID
+    /// The device that made the key.
     package let minter: DeviceID
+    /// The commitment to the key (see `EpochKey.commitment`), 32 bytes.
     package let commitment: [UInt8]
     /// True if the epoch covers every known cut and departure, and its minter may write. Only such a key encrypts.
     package let isCurrent: Bool

@@ -1,6 +1,9 @@
 /// SQLite's conversion of a value that is stored in a column or cast. The numbers are those on the wire.
 package enum Affinity: UInt8, Hashable, Sendable {
+  /// `INTEGER` is like `NUMERIC`, except in a `CAST`.
   case integer = 0
+  /// `TEXT` turns numbers into text, and `BLOB` converts nothing. `NUMERIC` turns texts that look like numbers into
+  /// integers, or into reals if they have a fraction. `REAL` does the same, and turns integers into reals.
   case text, blob, real, numeric
 
   /// Determines the affinity by SQLite's rules, in their order. In a STRICT table, `ANY` converts nothing.

@@ -1,6 +1,8 @@
 /// The policy of a column, and the time at which a person set it. Of two settings, the later one wins.
 package struct ColumnPolicySetting: Hashable, Sendable {
+  /// The name of the column.
   package var column: String
+  /// The policy that the person chose.
   package var policy: ColumnPolicy
   /// In milliseconds since 1970, from 0 to `latest`.
   package var time: Int64
@@ -17,13 +19,16 @@ package struct ColumnPolicySetting: Hashable, Sendable {
 
 /// The policies of the table with that name.
 package struct NamedPolicies: Hashable, Sendable {
+  /// The name of the table.
   package var table: String
+  /// The settings of the table's columns, at most `ColumnPolicySetting.limit`.
   package var policies: [ColumnPolicySetting]
 
   package init(table: String, policies: [ColumnPolicySetting]) {
     (self.table, self.policies) = (table, policies)
   }
 
+  /// Writes the table's name, then for each column its name, the policy's number and the time.
   package func write(to writer: inout ByteWriter) {
     writer.text(table)
     writer.list(policies) {

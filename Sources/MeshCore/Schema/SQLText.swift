@@ -31,6 +31,7 @@ extension Value {
 }
 
 extension Collation {
+  /// The name of the collation in SQL.
   package var sql: String {
     switch self {
     case .binary: "BINARY"

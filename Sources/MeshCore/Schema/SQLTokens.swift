@@ -4,9 +4,13 @@ package enum SQLToken: Hashable, Sendable {
   case word(String)
   /// A name in quotes. SQLite reads a name in double quotes as a text if no column has the name.
   case name(String, isDoubleQuoted: Bool)
+  /// A text literal, without its quotes.
   case text(String)
+  /// A BLOB literal, decoded.
   case blob([UInt8])
+  /// A numeric literal as it is spelled, such as `1e3` or `0xff`. Without its sign.
   case number(String)
+  /// An operator or a punctuation mark, such as `<=` or `(`.
   case symbol(String)
 
   /// The word in lower case, or nil for any other token.

@@ -3,13 +3,17 @@
 /// It is part of a message of the session. The receiver builds SQL from it and quotes the names itself. It never
 /// executes received text. Expressions of the table are in `rules`, which travel in a message of their own.
 package struct SchemaDescription: Hashable, Sendable {
+  /// The name of the table.
   package var name: String
   /// The columns in the table's order.
   package var columns: [Column]
   /// The index in `columns` of the primary key, which is `NOT NULL`.
   package var key: Int
+  /// The references to primary keys, at most `foreignKeyLimit`.
   package var foreignKeys: [ForeignKey]
+  /// True for a `STRICT` table.
   package var isStrict: Bool
+  /// True for a `WITHOUT ROWID` table.
   package var isWithoutRowid: Bool
   /// True for `INTEGER PRIMARY KEY AUTOINCREMENT`.
   package var isAutoincrement: Bool
@@ -35,11 +39,15 @@ package struct SchemaDescription: Hashable, Sendable {
     self.rules = rules
   }
 
+  /// A column of the table.
   package struct Column: Hashable, Sendable {
+    /// The name of the column.
     package var name: String
     /// A type that `isDeclaredType` allows. It may be empty.
     package var declaredType: String
+    /// True if the column is declared `NOT NULL`.
     package var notNull: Bool
+    /// The column's collation for comparisons and indexes.
     package var collation: Collation
     /// The literal after `DEFAULT`, or nil if there is none.
     package var defaultValue: Value?
@@ -60,8 +68,11 @@ package struct SchemaDescription: Hashable, Sendable {
   package struct ForeignKey: Hashable, Sendable {
     /// The index in `columns`.
     package var column: Int
+    /// The name of the referenced table.
     package var parent: String
+    /// The action on the row when its parent is deleted.
     package var onDelete: ForeignKeyAction
+    /// The action on the row when its parent's key changes.
     package var onUpdate: ForeignKeyAction
 
     package init(column: Int, parent: String, onDelete: ForeignKeyAction, onUpdate: ForeignKeyAction = .noAction) {
@@ -82,17 +93,25 @@ package struct SchemaDescription: Hashable, Sendable {
 
 /// SQLite's built-in collations. The numbers are those on the wire.
 package enum Collation: UInt8, Hashable, Sendable, CaseIterable {
+  /// Compares bytes.
   case binary = 0
+  /// Ignores the case of A to Z.
   case nocase = 1
+  /// Ignores blanks at the end.
   case rtrim = 2
 }
 
 /// The action of a foreign key when its parent is deleted or its key changes. The numbers are those on the wire.
 package enum ForeignKeyAction: UInt8, Hashable, Sendable, CaseIterable {
+  /// Refuses at the end of the statement or transaction.
   case noAction = 0
+  /// Refuses at once.
   case restrict = 1
+  /// Sets the reference to NULL.
   case setNull = 2
+  /// Sets the reference to its default.
   case setDefault = 3
+  /// Deletes the row, or gives it the parent's new key.
   case cascade = 4
 }
 
@@ -316,8 +335,10 @@ extension String {
 /// `String` considers two texts equal that differ in how they compose a letter, but a file can have a column under
 /// each.
 package struct FoldedName: Hashable, Comparable, Sendable {
+  /// The bytes of the name in UTF-8, with A to Z in lower case.
   package let bytes: [UInt8]
 
+  /// Folds a name.
   package init(_ name: String) {
     bytes = name.utf8.map { (0x41...0x5a).contains($0) ? $0 | 0x20 : $0 }
   }

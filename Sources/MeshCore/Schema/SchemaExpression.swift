@@ -5,10 +5,15 @@
 /// than they read. Received text is never executed. SQLite runs `sql`, which is printed from this form with all names
 /// quoted.
 package indirect enum SchemaExpression: Hashable, Sendable {
+  /// A constant.
   case literal(Value)
+  /// A column of the row, by its name.
   case column(String)
+  /// An expression compared by a collation: `COLLATE`.
   case collate(SchemaExpression, Collation)
+  /// A conversion: `CAST`.
   case cast(SchemaExpression, Affinity)
+  /// An operation on operands, in the order in which SQL writes them.
   case apply(Operation, [SchemaExpression])
 
   /// The greatest depth of nested operands.
@@ -29,22 +34,36 @@ package indirect enum SchemaExpression: Hashable, Sendable {
 
   /// An operation on operands. The numbers are those on the wire.
   package enum Operation: UInt8, Hashable, Sendable, CaseIterable {
+    /// `TRUE`.
     case yes = 0
+    /// `FALSE`, `CURRENT_TIME`, `CURRENT_DATE`, `CURRENT_TIMESTAMP`.
     case no, currentTime, currentDate, currentTimestamp
+    /// `NOT`.
     case not = 8
+    /// Unary `-`, unary `+`, `~`.
     case negate, plus, complement
+    /// `OR`.
     case or = 16
+    /// The binary operators from `AND` to `>>`.
     case and, equal, unequal, `is`, isNot, less, lessOrEqual, greater, greaterOrEqual, bitAnd, bitOr, shiftLeft,
       shiftRight
+    /// The binary operators `+`, `-`, `*`, `/`, `%` and `||`.
     case add, subtract, multiply, divide, remainder, concatenate
+    /// `IS NULL`.
     case isNull = 48
+    /// `IS NOT NULL`, `BETWEEN`, `IN`, `LIKE`, `GLOB` and their negations.
     case notNull, between, notBetween, `in`, notIn, like, notLike, glob, notGlob
     /// `CASE`, and `CASE` with a base. The operands are the base, the pairs, and the expression after `ELSE`.
     case choose, chooseOf
+    /// The function `length`.
     case length = 64
+    /// Functions of the same names that compute a value from their arguments.
     case abs, lower, upper, trim, ltrim, rtrim, typeof, coalesce, ifnull, nullif, iif, min, max, round, instr, substr
+    /// SQLite's date and time functions of the same names.
     case date, time, datetime, julianday, strftime, unixepoch
+    /// `json_valid` and `json_type`.
     case jsonValid, jsonType
+    /// Functions for defaults. `uuid` is one of SQLiteData.
     case hex, random, randomblob, uuid
   }
 

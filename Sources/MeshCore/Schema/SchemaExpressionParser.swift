@@ -11,6 +11,9 @@ extension SchemaExpression {
     try self.init(tokens: SQLTokens.all(sql)[...], in: place, table: table, columns: columns)
   }
 
+  /// Parses tokens to their end.
+  /// // - Throws: `SchemaRefusal` with the reason why the grammar doesn't include them, or `size` if the expression is
+  /// beyond one of the limits.
   package init(
     tokens: ArraySlice<SQLToken>, in place: Place, table: String, columns: Set<FoldedName>?
   ) throws(SchemaRefusal) {

@@ -6,11 +6,13 @@ package struct SchemaRefusal: Error, Hashable, Sendable {
     case syntax = 0
     /// A function that the grammar doesn't have. The detail is its name.
     case function
+    /// A `SELECT` inside an expression.
     case subquery
     /// A name that is not a column of the description, such as that of a generated column.
     case column
     /// A pattern or format that is not a short literal, or has too many wildcards.
     case pattern
+    /// An expression or a list that is longer than its limit.
     case size
     /// A collation that an app defined.
     case collation
@@ -26,6 +28,7 @@ package struct SchemaRefusal: Error, Hashable, Sendable {
     case rows
   }
 
+  /// The reason, without its detail.
   package var reason: Reason
   /// A name, or a message of SQLite.
   package var detail: String
@@ -38,6 +41,7 @@ package struct SchemaRefusal: Error, Hashable, Sendable {
   /// Bytes of the detail that another device sends.
   static let detailLimit = 64
 
+  /// The end of a sentence for a person, after the name of the part. The detail is made safe for a terminal.
   package var text: String {
     let name = printable(detail, limit: 120)
     return switch reason {

@@ -3,9 +3,13 @@
 ///
 /// A device accepts rules only from devices of its own account and of a share's owner.
 package struct SchemaRules: Hashable, Sendable {
+  /// The defaults that are not literals, at most one for each column.
   package var defaults: [Default]
+  /// The `CHECK`s, at most `checkLimit`.
   package var checks: [Check]
+  /// The indexes, and `UNIQUE` constraints that include the key, at most `indexLimit`.
   package var indexes: [Index]
+  /// The parts that are not sent, at most `leftOutLimit`.
   package var leftOut: [LeftOut]
 
   package init(
@@ -17,8 +21,11 @@ package struct SchemaRules: Hashable, Sendable {
     self.leftOut = leftOut
   }
 
+  /// A default that is computed, such as `DEFAULT CURRENT_TIMESTAMP`.
   package struct Default: Hashable, Sendable {
+    /// The name of the column.
     package var column: String
+    /// The expression, which reads no column.
     package var expression: SchemaExpression
 
     package init(column: String, expression: SchemaExpression) {
@@ -31,6 +38,7 @@ package struct SchemaRules: Hashable, Sendable {
   package struct Check: Hashable, Sendable {
     /// The name after `CONSTRAINT`, or nil if there is none.
     package var name: String?
+    /// The condition, which a row meets unless it is false.
     package var expression: SchemaExpression
 
     package init(name: String? = nil, expression: SchemaExpression) {
@@ -39,11 +47,13 @@ package struct SchemaRules: Hashable, Sendable {
     }
   }
 
+  /// An index, or a `UNIQUE` constraint of the table.
   package struct Index: Hashable, Sendable {
     /// The index's name, or nil for a `UNIQUE` constraint inside the table.
     package var name: String?
     /// True only if the index refuses no rows that the key allows.
     package var isUnique: Bool
+    /// The terms that the index sorts by, at least one and at most `termLimit`.
     package var terms: [Term]
     /// The expression after `WHERE`.
     package var condition: SchemaExpression?
@@ -56,8 +66,11 @@ package struct SchemaRules: Hashable, Sendable {
     }
   }
 
+  /// One column or expression of an index.
   package struct Term: Hashable, Sendable {
+    /// The column, the column with a collation, or the expression.
     package var expression: SchemaExpression
+    /// True for `DESC`.
     package var isDescending: Bool
 
     package init(_ expression: SchemaExpression, isDescending: Bool = false) {
@@ -70,13 +83,18 @@ package struct SchemaRules: Hashable, Sendable {
   package struct LeftOut: Hashable, Sendable {
     /// A kind of part. The numbers are those on the wire.
     package enum Part: UInt8, Hashable, Sendable, CaseIterable {
+      /// The default of a column.
       case initial = 0
+      /// The parts that have these names in SQL. `generated` is a generated column, `collation` one that an app
+      /// defined.
       case check, index, unique, generated, trigger, collation
     }
 
+    /// The kind of the part.
     package var part: Part
     /// The name of the column, constraint, index or trigger. It may be empty.
     package var name: String
+    /// The reason why the part isn't sent.
     package var refusal: SchemaRefusal
 
     package init(_ part: Part, _ name: String, _ refusal: SchemaRefusal) {
@@ -103,9 +121,13 @@ package struct SchemaRules: Hashable, Sendable {
     }
   }
 
+  /// The greatest number of `CHECK`s of one table.
   package static let checkLimit = 256
+  /// The greatest number of indexes of one table.
   package static let indexLimit = 64
+  /// The greatest number of terms of one index.
   package static let termLimit = 64
+  /// The greatest number of parts that are listed as left out.
   package static let leftOutLimit = 32
   /// The greatest number of bytes that the rules of one table take.
   package static let byteLimit = 64 << 10
@@ -113,7 +135,9 @@ package struct SchemaRules: Hashable, Sendable {
 
 /// The rules of the table with that name.
 package struct NamedRules: Hashable, Sendable {
+  /// The name of the table.
   package var table: String
+  /// The rules of that table.
   package var rules: SchemaRules
 
   package init(table: String, rules: SchemaRules) {
@@ -197,6 +221,7 @@ extension SchemaRules {
     }
   }
 
+  /// The wire form (see `write`).
   package var encoded: [UInt8] {
     var writer = ByteWriter()
     write(to: &writer)
@@ -250,6 +275,7 @@ extension SchemaRules {
     }
   }
 
+  /// Returns the computed default of a column, or nil if it has none. The case of A to Z in the name doesn't matter.
   package func initial(of column: String) -> SchemaExpression? {
     let folded = column.folded
     return defaults.first { $0.column.folded == folded }?.expression
@@ -289,6 +315,7 @@ extension SchemaRules.Term {
     }
   }
 
+  /// The term in SQL, as it stands in `CREATE INDEX`.
   package var sql: String {
     // Parentheses would turn a column with a collation into an expression, which the table's constraint doesn't accept.
     let term = column.map { $0.name.quotedName + ($0.collation.map { " COLLATE \($0.sql)" } ?? "") } ?? expression.sql
@@ -297,6 +324,7 @@ extension SchemaRules.Term {
 }
 
 extension SchemaRules.Check {
+  /// The constraint in SQL, with its name if it has one.
   package var sql: String { "\(name.map { "CONSTRAINT \($0.quotedName) " } ?? "")CHECK (\(expression.sql))" }
 }
 

@@ -3,6 +3,7 @@
 package struct DeviceLink: Hashable, Sendable {
   /// The seed of the invite's Ed25519 key: 32 bytes.
   package let seed: [UInt8]
+  /// The account that the device joins. The joining device accepts no other.
   package let account: AccountID
   /// When the invite expires, in milliseconds since 1970.
   package let expires: Int64
@@ -17,6 +18,7 @@ package struct DeviceLink: Hashable, Sendable {
     self.addresses = LinkText.bounded(addresses)
   }
 
+  /// The line that people copy: `mesh-device-` and base32 (see `LinkText`).
   package var text: String {
     LinkText.encode(.device) { writer in
       writer.raw(seed)
@@ -26,6 +28,8 @@ package struct DeviceLink: Hashable, Sendable {
     }
   }
 
+  /// Reads an invite that a person pasted.
+  /// // - Throws: A `LinkFault` that says what is wrong with the text, and how to get a valid one.
   package init(text: String) throws(LinkFault) {
     self = try LinkText.decode(text, .device) { (reader: inout ByteReader) throws(DecodingError) in
       DeviceLink(
@@ -37,10 +41,15 @@ package struct DeviceLink: Hashable, Sendable {
 
 /// A joining device's claim. Both the invite's secret and the device sign its content.
 package struct DeviceClaim: Hashable, Sendable {
+  /// The device's own request for a certificate.
   package let request: CertificateRequest
+  /// The Ed25519 signature with the invite's secret, 64 bytes.
   package let byLink: [UInt8]
+  /// The Ed25519 signature with the device's key, 64 bytes.
   package let byDevice: [UInt8]
 
+  /// Creates and signs a claim.
+  /// // - Parameter seed: The secret of the invite.
   package init(
     request: CertificateRequest, account: AccountID, seed: [UInt8], secrets: any DeviceSecrets,
     _ cryptography: any Cryptography
@@ -59,6 +68,7 @@ package struct DeviceClaim: Hashable, Sendable {
     return signedBytes(.claim, writer.bytes)
   }
 
+  /// Returns whether the secret with this public half and the device both signed the claim for the account.
   package func isSigned(account: AccountID, publicHalf: [UInt8], _ cryptography: any Cryptography) -> Bool {
     let claimed = Self.claimed(request, account, publicHalf: publicHalf)
     return cryptography.verify(byLink, of: claimed, by: publicHalf)

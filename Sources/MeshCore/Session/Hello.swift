@@ -13,8 +13,10 @@ package struct Hello: Hashable, Sendable {
   /// certificate.
   package var signature: [UInt8]
 
+  /// The version of the session protocol that this program speaks.
   package static let version: UInt8 = 2
 
+  /// Creates an unsigned hello that offers this program's version.
   package init(certificate: Certificate?, accountHead: [UInt8], proof: LinkProof? = nil) {
     versions = [Self.version]
     self.certificate = certificate
@@ -23,10 +25,13 @@ package struct Hello: Hashable, Sendable {
     signature = []
   }
 
+  /// Signs the hello as the certificate's device, for one direction of one session.
   package mutating func sign(_ secrets: any DeviceSecrets, _ binding: SessionBinding) {
     signature = secrets.sign(signedBytes(.hello, binding.bytes + unsigned))
   }
 
+  /// Returns whether the certificate's device signed the hello for this session. A hello without a certificate must
+  /// have no signature.
   package func isSigned(_ binding: SessionBinding, _ cryptography: any Cryptography) -> Bool {
     guard let certificate else { return signature.isEmpty }
     return cryptography.verify(
@@ -44,6 +49,7 @@ package struct Hello: Hashable, Sendable {
     return writer.bytes
   }
 
+  /// Writes the content, then the signature with its length (0 or 64 bytes).
   package func write(to writer: inout ByteWriter) {
     writer.raw(unsigned)
     writer.sized(signature)
@@ -66,15 +72,23 @@ package struct Hello: Hashable, Sendable {
 
 /// Data that ties a signature to one session and one direction of it.
 package struct SessionBinding: Hashable, Sendable {
+  /// The side of a session that signs. The numbers are those on the wire.
   package enum Role: UInt8, Sendable {
+    /// The node that opened the TCP connection.
     case dialler = 0
+    /// The node that accepted the TCP connection.
     case listener = 1
+    /// The side of the peer.
     package var other: Role { self == .dialler ? .listener : .dialler }
   }
 
   /// The signer's role ‖ handshake hash ‖ static key of the signer's peer.
   package let bytes: [UInt8]
 
+  /// Creates the binding of a hello.
+  /// // - Parameters:
+  ///   - handshakeHash: The hash of the Noise handshake, which both sides compute.
+  ///   - peerStatic: The X25519 session key of the signer's peer, 32 bytes.
   package init(signer: Role, handshakeHash: [UInt8], peerStatic: [UInt8]) {
     bytes = [signer.rawValue] + handshakeHash + peerStatic
   }
@@ -82,14 +96,18 @@ package struct SessionBinding: Hashable, Sendable {
 
 /// The proof that a device holds an invite's secret: the public half, and its signature over the handshake hash.
 package struct LinkProof: Hashable, Sendable {
+  /// The Ed25519 public key of the invite, 32 bytes. The issuer knows its invites by it.
   package let publicHalf: [UInt8]
+  /// The Ed25519 signature over the handshake hash, 64 bytes.
   package let signature: [UInt8]
 
+  /// Signs the handshake hash with an invite's secret, so that the proof is valid in this session only.
   package init(seed: [UInt8], handshakeHash: [UInt8], _ cryptography: any Cryptography) {
     publicHalf = cryptography.publicKey(seed: seed)
     signature = cryptography.sign(signedBytes(.invite, handshakeHash), seed: seed)
   }
 
+  /// Returns whether the holder of the secret signed this handshake hash.
   package func isValid(handshakeHash: [UInt8], _ cryptography: any Cryptography) -> Bool {
     cryptography.verify(signature, of: signedBytes(.invite, handshakeHash), by: publicHalf)
   }

@@ -48,9 +48,12 @@ enum LinkText {
 
 /// The kind of an invite.
 package enum LinkKind: Sendable {
+  /// An invite that admits a device into an account.
   case device
+  /// An invite that admits an account into a share.
   case share
 
+  /// The beginning of an invite's text, in lower case: `mesh-device-` or `mesh-share-`.
   package var prefix: String {
     switch self {
     case .device: "mesh-device-"
@@ -75,11 +78,15 @@ package enum LinkKind: Sendable {
 
 /// The reason why a text is not the wanted invite. Each description says what to do.
 package enum LinkFault: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The text doesn't begin like any invite or id of mesh.
   case notALink(wanted: LinkKind)
   /// A text of another kind, named in words.
   case otherKind(String, wanted: LinkKind)
+  /// The text behind the prefix isn't base32, is too short, or has a wrong checksum.
   case damaged
+  /// The invite has this version, which is not 1.
   case version(UInt8)
+  /// The checksum is right, and the content breaks the format.
   case malformed(LinkKind)
 
   package var description: String {

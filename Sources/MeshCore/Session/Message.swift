@@ -1,6 +1,7 @@
 /// One message of a session: a tag byte, followed by its fields. Receivers skip unknown tags, so later versions can add
 /// some.
 package enum Message: Hashable, Sendable {
+  /// The first message of both sides (see `Hello`).
   case hello(Hello)
   /// Ends the session, and says why.
   case goodbye(Goodbye, text: String)
@@ -34,11 +35,13 @@ package enum Message: Hashable, Sendable {
   case announceOnly(ZoneID)
   /// Allows the receiver to send this many more bytes of change sets.
   case credit(UInt64)
+  /// A device's signed word on what it has merged, its own or forwarded.
   case acknowledgement(Acknowledgement)
   /// The digest of the state at a merged vector, for comparison.
   case digest(ZoneID, VersionVector, ZoneDigest, Unsent)
   /// Asks for a `digest` message.
   case digestRequest(ZoneID)
+  /// The tables that the sender synchronizes and may describe to the receiver.
   case schema([SchemaDescription])
   /// The rules of tables in the next `schema` message, by the tables' names. Earlier programs skip the tag.
   case schemaRules([NamedRules])
@@ -47,7 +50,9 @@ package enum Message: Hashable, Sendable {
   /// The policies that the owner of shares set, told by another device of the receiver's account. Earlier programs skip
   /// the tag.
   case ownerPolicies(AccountID, [NamedPolicies])
+  /// Asks for a `pong` with the same number, to notice a peer that went away.
   case ping(UInt64)
+  /// The answer to the `ping` with that number.
   case pong(UInt64)
   /// The last change set here of each named author. If the receiver has another one with that number, the author's log
   /// has forked.
@@ -77,10 +82,12 @@ package enum Message: Hashable, Sendable {
 
   /// A number, and the beginning of the id of the change set with that number.
   package struct LineHead: Hashable, Sendable {
+    /// The change set's number, above zero.
     package let number: UInt64
     /// The first `Limits.headPrefix` bytes of the id.
     package let prefix: [UInt8]
 
+    /// Takes the beginning of the id of a change set.
     package init(number: UInt64, id: ChangeSetID) {
       self.number = number
       prefix = Array(id.bytes.prefix(Limits.headPrefix))
@@ -131,6 +138,7 @@ package enum Message: Hashable, Sendable {
     case columnPolicies, ownerPolicies
   }
 
+  /// The wire form: the tag, then the fields without padding.
   package var encoded: [UInt8] {
     switch self {
     case .hello(let hello): Self.bytes(.hello, hello)

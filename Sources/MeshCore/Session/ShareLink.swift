@@ -3,9 +3,11 @@
 package struct ShareLink: Hashable, Sendable {
   /// The seed of the invite's Ed25519 key: 32 bytes.
   package let seed: [UInt8]
+  /// The share's zone.
   package let zone: ZoneID
   /// The account that owns the share. Naming it keeps others from presenting another share in its place.
   package let owner: AccountID
+  /// The id of the control record that made the invite.
   package let invite: ControlID
   /// Texts of the form `HOST:PORT`. More than `Limits.linkAddresses`, and those longer than `Limits.name` bytes, are
   /// left out.
@@ -19,6 +21,7 @@ package struct ShareLink: Hashable, Sendable {
     self.addresses = LinkText.bounded(addresses)
   }
 
+  /// The line that people copy: `mesh-share-` and base32 (see `LinkText`).
   package var text: String {
     LinkText.encode(.share) { writer in
       writer.raw(seed)
@@ -29,6 +32,8 @@ package struct ShareLink: Hashable, Sendable {
     }
   }
 
+  /// Reads an invite that a person pasted.
+  /// // - Throws: A `LinkFault` that says what is wrong with the text, and how to get a valid one.
   package init(text: String) throws(LinkFault) {
     self = try LinkText.decode(text, .share) { (reader: inout ByteReader) throws(DecodingError) in
       ShareLink(

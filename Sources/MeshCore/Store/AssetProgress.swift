@@ -1,5 +1,6 @@
 /// An asset that rows here wait for.
 package struct WantedAsset: Sendable, Hashable {
+  /// The id and the size of the whole asset.
   package let asset: Asset
   /// The zones whose records use the asset. It can be requested in any of them.
   package let zones: [ZoneID]
@@ -31,6 +32,7 @@ package enum ChunkOutcome: Sendable, Equatable {
 
 /// Assets that rows wait for, as many as are downloaded at one time.
 package struct WantedAssets: Sendable, Hashable {
+  /// The assets, each with its zones and the chunks that are here.
   package var assets: [WantedAsset]
   /// True if there are no other wanted assets.
   package var isAll: Bool
@@ -43,7 +45,9 @@ package struct WantedAssets: Sendable, Hashable {
 
 /// The number and size of the assets that a zone's records name and a node doesn't have.
 package struct AssetBacklog: Hashable, Sendable {
+  /// A number of assets, and the bytes of them that are missing.
   package struct Amount: Hashable, Sendable {
+    /// The number of assets.
     package var assets: Int
     /// The bytes of these assets that are not here.
     package var bytes: Int
@@ -53,6 +57,7 @@ package struct AssetBacklog: Hashable, Sendable {
       self.bytes = bytes
     }
 
+    /// Adds the numbers and the bytes of another amount.
     package static func += (left: inout Amount, right: Amount) {
       left.assets += right.assets
       left.bytes += right.bytes
@@ -72,6 +77,7 @@ package struct AssetBacklog: Hashable, Sendable {
   /// The bound on amounts. It exceeds the storage of any node, and is small enough for sums.
   private static let most = 1 << 50
 
+  /// Writes four varints: assets and bytes of `coming`, then of `absent`. Each is at most 2⁵⁰.
   package func write(to writer: inout ByteWriter) {
     for amount in [coming, absent] {
       writer.varint(min(amount.assets, Self.most))

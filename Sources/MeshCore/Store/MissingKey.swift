@@ -1,6 +1,7 @@
 /// The error that merged change sets have to be read again, but the key of their epoch is not here. A caller that meets
 /// it leaves everything unchanged, and tries again when the key arrives.
 package struct MissingKey: Error, Hashable, CustomStringConvertible {
+  /// The epoch whose key encrypts the change sets.
   package let epoch: EpochID
 
   package init(epoch: EpochID) { self.epoch = epoch }

@@ -3,22 +3,38 @@
 /// Calls are synchronous, and one caller at a time makes them. Each call is one transaction unless its description says
 /// otherwise. Implementations don't read a clock or draw random numbers: both come as parameters.
 package protocol ReplicaStore: AnyObject {
+  /// The type of `control`.
   associatedtype Control: ControlStore
+  /// The type of `zones`.
   associatedtype Zones: ZoneStore
+  /// The type of `log`.
   associatedtype Log: LogStore
+  /// The type of `localWrites`.
   associatedtype LocalWrites: LocalWriteStore
+  /// The type of `capture`.
   associatedtype Capture: CaptureStore
+  /// The type of `merges`.
   associatedtype Merges: MergeStore
+  /// The type of `assets`.
   associatedtype Assets: AssetStore
+  /// The type of `schema`.
   associatedtype Schema: SchemaStore
 
+  /// Control logs, account states and acknowledgements.
   var control: Control { get }
+  /// The standings of zones, and this device's instances in them.
   var zones: Zones { get }
+  /// The signed change sets.
   var log: Log { get }
+  /// The flush: from captured rows to signed change sets.
   var localWrites: LocalWrites { get }
+  /// The triggers and the upkeep of captured tables.
   var capture: Capture { get }
+  /// The merge of stored change sets into records and rows.
   var merges: Merges { get }
+  /// The BLOBs that travel beside the change sets.
   var assets: Assets { get }
+  /// Descriptions of tables, and the policies of columns.
   var schema: Schema { get }
 }
 
@@ -252,12 +268,14 @@ package protocol SchemaStore {
 }
 
 extension ControlStore {
+  /// Inserts one control record in a transaction of its own.
   package func insertControlRecord(_ bytes: [UInt8], id: ControlID, zone: ZoneID) throws {
     try insertControlRecords([(id, bytes)], zone: zone)
   }
 }
 
 extension AssetStore {
+  /// Returns at most `limit` assets that rows here wait for, whatever else is being downloaded.
   package func wantedAssets(limit: Int) throws -> [WantedAsset] { try wantedAssets(limit: limit, besides: []).assets }
 }
 
@@ -288,13 +306,19 @@ extension MergeStore {
 
 /// Encodes, encrypts and signs local changes.
 package struct ChangeSetWriter: Sendable {
+  /// The zone of the change sets.
   package let zone: ZoneID
+  /// This device, in its current instance in the zone.
   package let author: Author
   /// The control record that lets the author write. The author's first change set cites it.
   package let citation: ControlID?
+  /// The epoch whose key encrypts the change sets.
   package let epoch: EpochID
+  /// The key of `epoch`.
   package let key: EpochKey
+  /// Signs the change sets as this device.
   package let secrets: any DeviceSecrets
+  /// Hashes and encrypts.
   package let cryptography: any Cryptography
 
   package init(
@@ -313,7 +337,9 @@ package struct ChangeSetWriter: Sendable {
 
 /// The keys and the limits of authors with which the store reads and merges change sets.
 package struct ChangeSetReader: Sendable {
+  /// The keys of the zone's epochs that this device has.
   package let keys: [EpochID: EpochKey]
+  /// Verifies, hashes and decrypts.
   package let cryptography: any Cryptography
   /// The authors that have a cutoff, and the cutoff's number. Change sets above it are neither merged nor waited for.
   package let cuts: [Author: UInt64]
@@ -326,16 +352,19 @@ package struct ChangeSetReader: Sendable {
     cryptography: any Cryptography
   ) {
     self.keys = keys
-    /// The number, id and time of a change set, usually of the newest one of an author.
     self.cuts = cuts
     self.unknown = unknown
     self.cryptography = cryptography
   }
 }
 
+/// The number, id and time of a change set, usually of the newest one of an author.
 package struct ChangeSetHead: Hashable, Sendable {
+  /// The author's number: 1, 2, 3 and so on.
   package let number: UInt64
+  /// The hash that the author signed.
   package let id: ChangeSetID
+  /// When the author signed it, by its hybrid clock.
   package let time: HybridTime
   package init(number: UInt64, id: ChangeSetID, time: HybridTime) {
     self.number = number
@@ -343,8 +372,8 @@ package struct ChangeSetHead: Hashable, Sendable {
     self.time = time
   }
 }
-/// The outcome of one call of `flush`.
 
+/// The outcome of one call of `flush`.
 package struct FlushProgress: Sendable, Equatable {
   /// The zone whose rows were flushed, or nil if there were no rows.
   package var zone: ZoneID?
@@ -375,8 +404,8 @@ package struct FlushProgress: Sendable, Equatable {
     self.unitEnded = unitEnded
   }
 }
-/// The outcome of one call of `upkeep`.
 
+/// The outcome of one call of `upkeep`.
 package enum UpkeepProgress: Sendable, Equatable {
   /// Rows can be flushed, and change sets merged.
   case done
@@ -390,6 +419,7 @@ package enum UpkeepProgress: Sendable, Equatable {
 
 /// The outcome for one change set passed to `store`.
 package enum StoreOutcome: Sendable, Equatable {
+  /// It is in the log now. A later call of `apply` merges it.
   case stored
   /// The same change set is here already.
   case duplicate
@@ -409,6 +439,7 @@ package enum StoreOutcome: Sendable, Equatable {
 
 /// A batch of change sets, and the log position after them.
 package struct ChangeSetBatch: Sendable {
+  /// The encoded change sets, as their authors signed them, in the order of the log.
   package var changeSets: [[UInt8]]
   /// The log position to continue at.
   package var position: Int64
@@ -420,8 +451,8 @@ package struct ChangeSetBatch: Sendable {
     self.isComplete = isComplete
   }
 }
-/// The outcome of one call of `apply`.
 
+/// The outcome of one call of `apply`.
 package enum ApplyProgress: Sendable, Equatable {
   /// Nothing can be merged now. `waiting` counts the stored change sets that wait, by reason.
   case idle(waiting: [WaitingReason: Int])
@@ -449,6 +480,7 @@ package enum WaitingReason: String, Sendable, Hashable, CaseIterable {
 /// The programs' writes that other devices can't have yet. A digest covers the merged state, so it doesn't include
 /// them.
 package enum Unsent: UInt8, Sendable {
+  /// Every write is in a change set.
   case nothing = 0
   /// Rows are pending, or upkeep still has rows to look through.
   case pending = 1
@@ -456,8 +488,11 @@ package enum Unsent: UInt8, Sendable {
   case unsendable = 2
 }
 
+/// The digest of a zone's merged records, for comparing two devices.
 package struct ZoneDigest: Hashable, Sendable {
+  /// The number of live records.
   package var records: UInt64
+  /// 16 bytes: the sum of the hashes of the live records, which doesn't depend on their order.
   package var hash: [UInt8]
   package init(records: UInt64, hash: [UInt8]) {
     self.records = records

@@ -19,14 +19,18 @@ package protocol Vault: AnyObject {
   func settle() throws
   /// Returns the device invites that this node printed and that have not expired.
   func links() throws -> [IssuedLink]
+  /// Replaces the invites, in one durable write.
   func saveLinks(_ links: [IssuedLink]) throws
 }
 
 /// The last change set that a device signed, saved beside the keys after each commit and before sending. If the
 /// database is behind it, the file was restored or copied.
 package struct HighWaterMark: Hashable, Sendable {
+  /// The instance that signed the change set.
   package let instance: InstanceID
+  /// The change set's number, or 0 if the instance has signed nothing yet.
   package let number: UInt64
+  /// The change set's id, or zero if the instance has signed nothing yet.
   package let id: ChangeSetID
   /// When this device last signed something in the zone, as any instance, in milliseconds since 1970 by its own clock.
   /// 0 if it never did. Nil if it is unknown, because an earlier version saved the mark.
@@ -42,6 +46,7 @@ package struct HighWaterMark: Hashable, Sendable {
 
 /// A device invite as its issuer saves it. The secret itself is not kept.
 package struct IssuedLink: Hashable, Sendable {
+  /// The Ed25519 public key of the invite: 32 bytes. A claim proves that its device has the other half.
   package let publicHalf: [UInt8]
   /// When the invite expires, in milliseconds since 1970.
   package let expires: Int64

@@ -35,7 +35,9 @@ package enum ColumnPolicy: UInt8, Hashable, Sendable, CaseIterable {
 /// One author's part of a column with a policy. It is a cell of the record like any other, in a column of its own that
 /// no table has. Its author writes it, the last edit wins, and the record's other cells tell which value the row shows.
 package struct ColumnPart: Hashable, Sendable {
+  /// The policy that the part belongs to.
   package let policy: ColumnPolicy
+  /// The author that writes the part.
   package let author: Author
   /// The column of the table.
   package let column: String
@@ -45,6 +47,7 @@ package struct ColumnPart: Hashable, Sendable {
   /// The number of values of a column that are kept of each author.
   package static let keptValues = 8
 
+  /// Creates the part of an author in a column.
   package init(_ policy: ColumnPolicy, author: Author, column: String, place: Int = 0) {
     (self.policy, self.author, self.column, self.place) = (policy, author, column, place)
   }
@@ -123,16 +126,23 @@ package struct ColumnFold: Sendable {
   package let base: Value
   /// The stamp of the column's own value. Greatest and least parts that are not later don't count.
   package let since: Stamp?
+  /// The parts of the column, in the order in which they were added.
   package private(set) var parts: [Part] = []
 
+  /// One author's part with its stamp.
   package struct Part: Sendable {
+    /// The policy that the part belongs to.
     package let policy: ColumnPolicy
+    /// When the part was written, and by which author.
     package let stamp: Stamp
+    /// The author's count, or the greatest or least value that it wrote.
     package let value: Value
   }
 
+  /// Creates a fold without parts.
   package init(base: Value, since: Stamp?) { (self.base, self.since) = (base, since) }
 
+  /// Adds an author's part.
   package mutating func add(_ policy: ColumnPolicy, _ stamp: Stamp, _ value: Value) {
     parts.append(Part(policy: policy, stamp: stamp, value: value))
   }

@@ -62,6 +62,7 @@ package struct DisplayedID<Kind: IdentifierKind>: Hashable, Sendable, CustomStri
 
   private let head: [UInt8]
 
+  /// Shortens an id.
   package init(_ id: Identifier<Kind>) { head = Array(id.bytes.prefix(Self.size)) }
 
   /// Reads a displayed id. Returns nil if the text is not a valid one.
@@ -72,6 +73,7 @@ package struct DisplayedID<Kind: IdentifierKind>: Hashable, Sendable, CustomStri
     head = Array(bytes.prefix(Self.size))
   }
 
+  /// Returns whether the id begins with the shown bits.
   package func names(_ id: Identifier<Kind>) -> Bool { self == DisplayedID(id) }
 
   /// The kind, as in `device-`, and 24 characters for these bits and a 16-bit checksum.

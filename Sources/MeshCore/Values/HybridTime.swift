@@ -1,10 +1,13 @@
 /// A hybrid time: 48 bits of milliseconds since 1970, and 16 bits of counter. Times below 2⁴⁸ are import times (see
 /// `init(importedAt:)`).
 package struct HybridTime: Hashable, Comparable, Sendable {
+  /// The milliseconds in the upper 48 bits, and the counter in the lower 16.
   package let value: UInt64
 
+  /// The time before all others. The first versions gave it to imported values.
   package static let zero = HybridTime(0)
 
+  /// Creates a time from its 64 bits.
   package init(_ value: UInt64) { self.value = value }
 
   /// Creates a time with counter 0. Times outside 48 bits are clamped.
@@ -22,7 +25,9 @@ package struct HybridTime: Hashable, Comparable, Sendable {
   /// signed data, so every device judges alike. It leaves room above each generation that a merged record can have.
   package var greatestGeneration: UInt64 { value.saturatingMultiplied(by: 2) }
 
+  /// The milliseconds since 1970.
   package var milliseconds: Int64 { Int64(value >> 16) }
+  /// The place among the times of one millisecond.
   package var counter: UInt16 { UInt16(truncatingIfNeeded: value) }
 
   package static func < (left: Self, right: Self) -> Bool { left.value < right.value }
@@ -43,8 +48,10 @@ extension HybridTime {
     self.init(Self.imports - 1 - UInt64(min(time.wholeMilliseconds.milliseconds, Int64(Self.imports - 2))))
   }
 
+  /// The greatest import time. Every time that a clock gives is later.
   package static let lastImport = HybridTime(imports - 1)
 
+  /// Whether the time is one of a value that nobody edited.
   package var isImport: Bool { value < Self.imports }
 
   /// The time at which an imported value was noted. Zero, the import time of the first versions, carries no such time,
@@ -64,6 +71,7 @@ package struct HybridClock: Sendable, Equatable {
   /// The greatest time given or witnessed.
   package private(set) var last: HybridTime
 
+  /// Creates a clock that gives times after `last`.
   package init(last: HybridTime = .zero) { self.last = last }
 
   /// Returns the next time. It is the noted time in milliseconds, clamped to `now`, if that is greater than all earlier
@@ -74,6 +82,7 @@ package struct HybridClock: Sendable, Equatable {
     return last
   }
 
+  /// Makes all further times greater than this one.
   package mutating func witness(_ time: HybridTime) {
     if time > last { last = time }
   }
@@ -82,7 +91,9 @@ package struct HybridClock: Sendable, Equatable {
 /// The time and the author of a column's last write. Stamps are totally ordered: the author breaks ties, and nothing
 /// else does.
 package struct Stamp: Hashable, Comparable, Sendable {
+  /// When the value was written, by its author's hybrid clock.
   package let time: HybridTime
+  /// The author that wrote it.
   package let author: Author
 
   package init(time: HybridTime, author: Author) {

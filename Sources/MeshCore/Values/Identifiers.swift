@@ -5,6 +5,7 @@ package struct Identifier<Kind: IdentifierKind>: Hashable, Comparable, Sendable 
   private let c: UInt64
   private let d: UInt64
 
+  /// The number of bytes of each identifier.
   package static var size: Int { 32 }
 
   /// 32 zero bytes, which identify nothing.
@@ -21,12 +22,14 @@ package struct Identifier<Kind: IdentifierKind>: Hashable, Comparable, Sendable 
     (a, b, c, d) = (word(0), word(8), word(16), word(24))
   }
 
+  /// The 32 bytes.
   package var bytes: [UInt8] {
     var writer = ByteWriter(capacity: Self.size)
     write(to: &writer)
     return writer.bytes
   }
 
+  /// Writes the 32 bytes.
   package func write(to writer: inout ByteWriter) {
     writer.uint64(a)
     writer.uint64(b)
@@ -50,16 +53,23 @@ package struct Identifier<Kind: IdentifierKind>: Hashable, Comparable, Sendable 
   }
 }
 
+/// The kind of an identifier: the word before its displayed text.
 package protocol IdentifierKind: Sendable {
   /// The word that displayed ids of this kind begin with.
   static var prefix: String { get }
 }
 
+/// The kind of `AccountID`.
 package enum AccountKind: IdentifierKind { package static var prefix: String { "account" } }
+/// The kind of `DeviceID`.
 package enum DeviceKind: IdentifierKind { package static var prefix: String { "device" } }
+/// The kind of `ZoneID`.
 package enum ZoneKind: IdentifierKind { package static var prefix: String { "zone" } }
+/// The kind of `ChangeSetID`.
 package enum ChangeSetKind: IdentifierKind { package static var prefix: String { "changeset" } }
+/// The kind of `EpochID`.
 package enum EpochKind: IdentifierKind { package static var prefix: String { "epoch" } }
+/// The kind of `ControlID`.
 package enum ControlKind: IdentifierKind { package static var prefix: String { "control" } }
 
 /// BLAKE2b-256 of the account's genesis.
@@ -77,7 +87,9 @@ package typealias ControlID = Identifier<ControlKind>
 
 /// One uninterrupted run of a device's numbering in a zone: 64 random bits.
 package struct InstanceID: Hashable, Comparable, Sendable {
+  /// The 64 bits.
   package let value: UInt64
+  /// Creates an instance from its 64 bits.
   package init(_ value: UInt64) { self.value = value }
   package static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }
@@ -89,6 +101,7 @@ extension InstanceID {
     self.init(Self.half(of: grant) << 32 | UInt64(random))
   }
 
+  /// Returns whether the first half comes from the grant's id.
   package func isUnder(_ grant: ControlID) -> Bool { half == Self.half(of: grant) }
 
   var half: UInt64 { value >> 32 }
@@ -98,7 +111,9 @@ extension InstanceID {
 
 /// The writer of a change set: a device and its instance. A version vector has one entry for each author.
 package struct Author: Hashable, Comparable, Sendable {
+  /// The device that signs.
   package let device: DeviceID
+  /// The run of the device's numbering.
   package let instance: InstanceID
 
   package init(device: DeviceID, instance: InstanceID) {
@@ -110,6 +125,7 @@ package struct Author: Hashable, Comparable, Sendable {
     left.device == right.device ? left.instance < right.instance : left.device < right.device
   }
 
+  /// Writes the device's 32 bytes, then the instance's 8 bytes, big-endian.
   package func write(to writer: inout ByteWriter) {
     device.write(to: &writer)
     writer.uint64(instance.value)

@@ -1,5 +1,6 @@
 /// A record by its names, which all nodes share. Each node has its own numbers for tables.
 package struct RecordName: Hashable, Comparable, Sendable {
+  /// The table's name, which all nodes share.
   package let table: String
   /// The key in canonical form.
   package let key: Value

@@ -4,8 +4,11 @@
 /// Generation 0 is a record that was never created. Odd generations are alive, and even ones above 0 are deleted. The
 /// greater generation wins as a whole, with its columns. Within one generation, each column's greater stamp wins.
 package struct RecordState<Column: Hashable & Sendable>: Hashable, Sendable {
+  /// A column's value, with the stamp of the write that gave it.
   package struct Cell: Hashable, Sendable {
+    /// The stamp of the last write to the column.
     package var stamp: Stamp
+    /// The value that this write gave.
     package var value: Value
     package init(stamp: Stamp, value: Value) {
       self.stamp = stamp
@@ -13,23 +16,28 @@ package struct RecordState<Column: Hashable & Sendable>: Hashable, Sendable {
     }
   }
 
+  /// The number of births and deletes: odd is alive, even is deleted.
   package private(set) var generation: UInt64
   /// The stamp of the generation's birth or delete. Nil in an edit, which knows only its columns.
   package private(set) var life: Stamp?
   /// The values of columns. Empty in a deleted generation. A column that is not listed has its default.
   package private(set) var cells: [Column: Cell]
 
+  /// Creates a state. Cells of a deleted generation are left out.
   package init(generation: UInt64 = 0, life: Stamp? = nil, cells: [Column: Cell] = [:]) {
     self.generation = generation
     self.life = life
     self.cells = generation.isAlive ? cells : [:]
   }
 
+  /// Whether the record exists in this generation.
   package var isAlive: Bool { generation.isAlive }
 
   /// A cell that lost against another one.
   package struct Loss: Hashable, Sendable {
+    /// The column of both cells.
     package var column: Column
+    /// The cell that lost.
     package var loser: Cell
     /// The winning stamp: that of the winning cell, or that of the generation's birth or delete.
     package var winner: Stamp?

@@ -1,11 +1,15 @@
 /// A value as SQLite stores it, bit for bit. Text is bytes, because a text in SQLite may hold NULs and need not be
 /// valid UTF-8.
 package enum Value: Hashable, Sendable {
+  /// SQL's `NULL`.
   case null
+  /// An integer of up to 64 bits.
   case integer(Int64)
   /// The 64 bits of the double, so that equality is identity (−0 is not 0). SQLite never stores NaN.
   case real(UInt64)
+  /// The bytes of a text, in UTF-8 unless a program wrote others.
   case text([UInt8])
+  /// The bytes of a BLOB. One of more than `Limits.inlineBlob` bytes travels as an asset.
   case blob([UInt8])
   /// A BLOB that is too long to travel in a change set.
   case asset(Asset)
@@ -24,6 +28,7 @@ package enum Value: Hashable, Sendable {
 
   /// Returns NULL for NaN, as SQLite does.
   package static func real(_ double: Double) -> Value { double.isNaN ? .null : .real(double.bitPattern) }
+  /// Returns the text in UTF-8.
   package static func text(_ string: String) -> Value { .text(Array(string.utf8)) }
 
   /// The tags on the wire. In a field, 5 is an asset's manifest, and 6 and 8 are long values. Tag 7 is reserved.

@@ -1,15 +1,19 @@
 /// The highest contiguous number of each author's change sets. Numbers start at 1. An author that is not listed is at
 /// 0.
 package struct VersionVector: Hashable, Sendable {
+  /// The numbers that are above zero, by author.
   package private(set) var numbers: [Author: UInt64]
 
+  /// Creates a vector. Numbers that are zero are left out.
   package init(_ numbers: [Author: UInt64] = [:]) { self.numbers = numbers.filter { $0.value > 0 } }
 
+  /// The number of an author, or 0 if it isn't listed.
   package subscript(author: Author) -> UInt64 {
     get { numbers[author] ?? 0 }
     set { numbers[author] = newValue == 0 ? nil : newValue }
   }
 
+  /// The listed authors, ascending.
   package var authors: [Author] { numbers.keys.sorted() }
 
   /// Returns whether every number here is at most the other vector's.
@@ -26,10 +30,12 @@ package struct VersionVector: Hashable, Sendable {
     }
   }
 
+  /// Raises each author's number to the other vector's, if that is greater.
   package mutating func formUnion(_ other: VersionVector) {
     for (author, number) in other.numbers where number > self[author] { self[author] = number }
   }
 
+  /// Writes a varint count, then author and number, ascending by author.
   package func write(to writer: inout ByteWriter) {
     writer.list(authors) { writer, author in
       author.write(to: &writer)
@@ -56,8 +62,11 @@ package struct VersionVector: Hashable, Sendable {
 /// The state that the author of a change set had merged: for each author a number, and the hybrid time of the change
 /// set with that number. The author had seen a stamp (t, B) if and only if t is at most B's time here.
 package struct CausalContext: Hashable, Sendable {
+  /// An author's number, and the time of the change set with it.
   package struct Seen: Hashable, Sendable {
+    /// The number of the newest change set that had been merged.
     package var number: UInt64
+    /// The hybrid time of that change set.
     package var time: HybridTime
     package init(number: UInt64, time: HybridTime) {
       self.number = number
@@ -65,10 +74,13 @@ package struct CausalContext: Hashable, Sendable {
     }
   }
 
+  /// The number and the time of each author.
   package private(set) var entries: [Author: Seen]
 
+  /// Creates a context from its entries.
   package init(_ entries: [Author: Seen] = [:]) { self.entries = entries }
 
+  /// The entry of an author, or nil if none of its change sets had been merged.
   package subscript(author: Author) -> Seen? {
     get { entries[author] }
     set { entries[author] = newValue }
@@ -79,6 +91,7 @@ package struct CausalContext: Hashable, Sendable {
     entries[stamp.author].map { stamp.time.noted <= $0.time } ?? false
   }
 
+  /// The numbers, without the times.
   package var vector: VersionVector { VersionVector(entries.mapValues(\.number)) }
 
   /// Returns the entries that are not in `earlier`, or are further here. Leaves out entries that went back because
@@ -100,6 +113,7 @@ package struct CausalContext: Hashable, Sendable {
     entries = merged
   }
 
+  /// Writes a varint count, then author, number and time, ascending by author.
   package func write(to writer: inout ByteWriter) {
     writer.list(entries.keys.sorted()) { writer, author in
       author.write(to: &writer)

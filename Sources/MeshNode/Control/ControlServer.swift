@@ -29,6 +29,8 @@ public struct ControlServer: Service {
     self.onAccepting = onAccepting
   }
 
+  /// Serves until graceful shutdown, and removes the socket file. Throws a `HomeError` `.locked` if a process answers
+  /// at the socket already.
   public func run() async throws {
     let path = home.path(of: .controlSocket)
     guard !UnixSocket.isListening(at: path) else {

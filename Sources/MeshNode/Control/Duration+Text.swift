@@ -2,6 +2,7 @@ import MeshControl
 
 /// The reason that a text is not a duration, with an example of a valid one.
 public struct DurationTextError: Error, Equatable, CustomStringConvertible {
+  /// The kinds of these errors.
   public enum Code: Sendable {
     /// The text is not a whole number with a unit.
     case malformed
@@ -9,8 +10,10 @@ public struct DurationTextError: Error, Equatable, CustomStringConvertible {
     case tooLong
   }
 
+  /// The kind of the error, for programs.
   public let code: Code
 
+  /// Creates the error, whose description gives an example of a valid text.
   public init(code: Code) { self.code = code }
 
   public var description: String {

@@ -26,6 +26,7 @@ public protocol NodeOpening: Sendable {
 
 /// A node that can be run: the part that answers commands, and the services.
 public struct Daemon: Sendable {
+  /// Answers control requests, from commands or from the app itself.
   public let control: any NodeControl
   /// The services, started in order and stopped in reverse. Each returns soon after graceful shutdown begins.
   public let services: [any Service]
@@ -51,6 +52,7 @@ public struct InitOptions: Hashable, Sendable {
   public var database: String
   /// The name of a new account. It isn't used with an invite.
   public var accountName: String
+  /// The name that other devices show for this one, at most 64 bytes.
   public var deviceName: String
   /// The one-line invite that another device printed, or nil to create an account.
   public var link: String?
@@ -74,7 +76,9 @@ public struct InitOptions: Hashable, Sendable {
 
 /// The options of `mesh serve`. They override `config.toml` for this run.
 public struct ServeOptions: Hashable, Sendable {
+  /// The address to listen on, or nil for the one in `config.toml`.
   public var listen: HostPort?
+  /// The address that other devices are told to dial, or nil for the one in `config.toml`.
   public var advertise: HostPort?
   /// Addresses in addition to the configured ones.
   public var peers: [HostPort]
@@ -88,11 +92,17 @@ public struct ServeOptions: Hashable, Sendable {
 
 /// The result of `mesh init`.
 public struct InitReport: Codable, Hashable, Sendable {
+  /// The path of the home.
   public var home: String
+  /// The displayed id of the account.
   public var account: String
+  /// The account's name, as this node knows it.
   public var accountName: String
+  /// The displayed id of the new device.
   public var device: String
+  /// The name of the new device.
   public var deviceName: String
+  /// The absolute path of the database.
   public var database: String
   /// True if the database was created now.
   public var created: Bool

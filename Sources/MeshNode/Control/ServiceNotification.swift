@@ -17,6 +17,7 @@ public struct ServiceNotification: Sendable {
     send("STATUS=\(reason)\nEXTEND_TIMEOUT_USEC=\(Self.patience)000000")
   }
 
+  /// The daemon has begun to stop.
   public func stopping() { send("STOPPING=1") }
 
   /// The seconds in which the manager expects the next notice.

@@ -117,6 +117,8 @@ public struct Configuration: Hashable, Sendable {
 }
 
 extension Home {
+  /// Reads `config.toml`. Throws a `HomeError`: `.fileMissing` if there is none, `.configuration` if it can't be
+  /// understood.
   public func configuration() throws(HomeError) -> Configuration {
     try Configuration(toml: try configurationText(), path: path(of: .configuration))
   }

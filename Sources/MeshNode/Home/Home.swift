@@ -95,8 +95,10 @@ public struct Home: Hashable, Sendable {
     return (home, getpwuid(entry.owner).map { String(cString: $0.pointee.pw_name) } ?? "\(entry.owner)")
   }
 
+  /// Returns the path of a file in the home, whether or not the file exists.
   public func path(of file: HomeFile) -> String { "\(path)/\(file.name)" }
 
+  /// Returns whether the home has the file. Throws a `HomeError` `.name` if the file's name can't be used.
   public func exists(_ file: HomeFile) throws(HomeError) -> Bool {
     try file.checkName()
     return try Disk.entry(path(of: file)) != nil

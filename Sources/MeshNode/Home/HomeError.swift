@@ -2,6 +2,7 @@ public import MeshControl
 
 /// The reason that a home, or a file in it, can't be used. The message names the thing, the rule and the remedy.
 public struct HomeError: Error, Refusing, Equatable, CustomStringConvertible {
+  /// The kinds of these errors.
   public enum Code: String, Sendable {
     /// There is no home at this path. `mesh init` creates one.
     case missing
@@ -29,11 +30,15 @@ public struct HomeError: Error, Refusing, Equatable, CustomStringConvertible {
     case system
   }
 
+  /// The kind of the error, for programs.
   public let code: Code
+  /// A text for people: the thing, the rule and the remedy.
   public let message: String
   /// The process that holds the lock, for `.locked`.
   public let holder: HomeLock.Holder?
 
+  /// Creates an error.
+  /// // - Parameter holder: The process that has the lock, for `.locked`.
   public init(_ code: Code, _ message: String, holder: HomeLock.Holder? = nil) {
     self.code = code
     self.message = message

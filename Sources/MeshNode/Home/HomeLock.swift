@@ -3,6 +3,7 @@ import Glibc
 /// The lock of the process that works on a home: one daemon, or one command at a time. It is released by `release()`,
 /// when the value is deinitialized, and by the operating system at any end of the process.
 public final class HomeLock: Sendable {
+  /// Why a process works on a home. The file of the lock names it.
   public enum Purpose: String, Sendable {
     /// The process runs until it is told to stop, and commands talk to it.
     case daemon
@@ -10,10 +11,14 @@ public final class HomeLock: Sendable {
     case verb
   }
 
+  /// The process that has the lock.
   public struct Holder: Hashable, Sendable {
+    /// The id of the process.
     public let pid: Int32
+    /// Why it works on the home.
     public let purpose: Purpose
 
+    /// Creates the holder from what the file of the lock says.
     public init(pid: Int32, purpose: Purpose) {
       self.pid = pid
       self.purpose = purpose

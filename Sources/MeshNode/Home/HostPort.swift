@@ -5,6 +5,7 @@ public struct HostPort: Hashable, Sendable, CustomStringConvertible {
   /// The port. For a listening address, 0 lets the system choose one.
   public let port: UInt16
 
+  /// Creates an address from its two parts, which are not checked.
   public init(host: String, port: UInt16) {
     self.host = host
     self.port = port

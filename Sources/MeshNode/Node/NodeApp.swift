@@ -9,6 +9,7 @@ package struct NodeApp: Sendable {
   /// Called if the app is to leave its node to the process with this id.
   package var onYield: @Sendable (Int) -> Void
 
+  /// Creates the app's part in its node.
   package init(
     keepsRows: (@Sendable (String) -> Bool)?, prepareConnection: (@Sendable (OpaquePointer) -> Void)?,
     onYield: @escaping @Sendable (Int) -> Void

@@ -23,6 +23,8 @@ public struct NodeOpener: NodeOpening {
     (self.network, self.app) = (network, app)
   }
 
+  /// Creates a node, or joins the account of an invite (see `NodeOpening`). Throws a `LinkFault` for a text that is not
+  /// an invite, before it creates anything.
   public func initialize(
     _ options: InitOptions, home: Home, lock: HomeLock, progress: @escaping @Sendable (String) -> Void
   ) async throws -> InitReport {
@@ -35,6 +37,7 @@ public struct NodeOpener: NodeOpening {
     }
   }
 
+  /// Opens the node without a listener and without logging (see `NodeOpening`).
   public func local(home: Home, lock: HomeLock) async throws -> any NodeControl {
     let node = try Node(
       home: home, configuration: try home.configuration(),
@@ -42,6 +45,8 @@ public struct NodeOpener: NodeOpening {
     return node
   }
 
+  /// Opens the database and binds the address (see `NodeOpening`). If an app embeds the node, a locked database is an
+  /// error: `StoreError` `.locked`.
   public func daemon(home: Home, lock: HomeLock, options: ServeOptions, logger: Logger) async throws -> Daemon {
     SQLiteLibrary.leaveMemoryUncounted()
     let opening = DaemonOpening(home: home, options: options, network: network, app: app, logger: logger)

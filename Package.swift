@@ -219,6 +219,7 @@ let package = Package(
       name: "MeshNodeTests",
       dependencies: [
         "MeshControl", "MeshCore", "MeshNode",
+        .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),

@@ -10,7 +10,7 @@
 typedef sqlite3_int64 (*mesh_disk_clock)(void *context);
 typedef void (*mesh_disk_random)(void *context, int count, char *bytes);
 
-// What a torn write is torn into, in bytes.
+// The size of the parts of a torn write, in bytes.
 #define MESH_DISK_SECTOR 512
 
 // Bytes that grow.
@@ -178,7 +178,7 @@ static inline void mesh_disk_synced(struct mesh_disk_file *file) {
   file->log.size = 0;
 }
 
-// What is made is there from now on, and what is deleted is gone.
+// From now on, created files survive a power cut, and deleted ones are gone.
 static inline void mesh_disk_sync_directory(struct mesh_disk *disk) {
   for (struct mesh_disk_file *file = disk->files; file; file = file->next) {
     file->durable_exists = file->exists;
@@ -200,7 +200,7 @@ static inline void mesh_disk_forget(struct mesh_disk_file *file) {
 
 // MARK: Faults
 
-// Whether an operation may begin; else the code with which it fails. What the dying write leaves is up to the crash.
+// Whether an operation may begin; else the code with which it fails. The crash decides which part of the last write stays.
 static inline int mesh_disk_begin(struct mesh_disk *disk, int code) {
   if (disk->dead) return code;
   disk->operations++;
@@ -234,8 +234,8 @@ static inline void mesh_disk_tear(struct mesh_disk *disk, struct mesh_disk_file 
   }
 }
 
-// What a power cut leaves of one file: of each write since the last sync all, nothing, or some sectors. After a truncation
-// that is lost nothing is there: what is written later lies in other blocks.
+// Cuts the power of one file. Each write since the last sync stays in full, in some of its sectors, or not at all. After a
+// truncation that is lost, nothing is there: later writes lie in other blocks.
 static inline void mesh_disk_cut_power(struct mesh_disk *disk, struct mesh_disk_file *file) {
   for (int i = 0; i < file->write_count; i++) {
     struct mesh_disk_write *write = &file->writes[i];

@@ -1,5 +1,5 @@
 // Calls back in the middle of a connection's checkpoints: after it has read the log's index, before it copies. Tests commit in
-// that moment. A connection calls there only where its copy of the index was old.
+// that moment. A connection calls only if its copy of the index was old.
 
 typedef void (*mesh_callback)(void *context);
 

@@ -1,6 +1,7 @@
-// What SQLite's interface does not say about the write-ahead log: how long it is, how much of it is copied, and who holds
-// its locks. Everything goes through SQLite's own file handle; another descriptor of the database or of its index would
-// drop the process's POSIX locks when it closes. The layout is that of SQLite's "WAL-mode File Format", sections 2 and 3.
+// Facts about the write-ahead log that SQLite's interface does not give: its length, how much of it is copied, and the
+// holders of its locks. Everything goes through SQLite's own file handle; another descriptor of the database or of its
+// index would drop the process's POSIX locks when it closes. The layout is that of SQLite's "WAL-mode File Format",
+// sections 2 and 3.
 #include <stdint.h>
 #include <string.h>
 

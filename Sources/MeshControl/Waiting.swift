@@ -104,7 +104,7 @@ public struct VerifyReport: Codable, Hashable, Sendable {
     comparisons: [Comparison], locked: String? = nil, older: [Older] = [], olderCount: Int = 0,
     held: [String: Int] = [:]
   ) {
-    // What members have said meanwhile may wait for the lock as well.
+    // Answers of members that came meanwhile may wait for the lock as well.
     self.comparisons = comparisons.map { comparison in
       var comparison = comparison
       if locked != nil, comparison.outcome == .equal { comparison.outcome = .notInTime }
@@ -204,7 +204,7 @@ public struct WaitReport: Codable, Hashable, Sendable {
   ) {
     missing = members.filter { !$0.isComplete }
     without = members.filter { $0.isComplete && ($0.assets?.absent.assets ?? 0) > 0 }
-    // What members have sent meanwhile may wait for the lock as well.
+    // Change sets that came meanwhile may wait for the lock as well.
     complete = locked == nil && !working && pending == 0 && tooLong == 0 && missing.isEmpty && assets.coming.assets == 0
     (self.working, self.pending, self.tooLong, self.assets) = (working, pending, tooLong, assets)
     (self.locked, self.held) = (locked, held)

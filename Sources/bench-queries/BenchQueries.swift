@@ -117,7 +117,7 @@ enum BenchQueries {
           }
         ),
         (
-          // What no `insert` on a connection of GRDB can save: see the article Speed.
+          // The least time of an `insert` on a connection of GRDB: see the article Speed.
           "C on GRDB's cached statement",
           {
             try clear()

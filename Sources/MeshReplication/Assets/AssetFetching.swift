@@ -225,7 +225,7 @@ struct AssetFetching: Sendable {
     guard let fetch = fetches[asset], fetch.asked.isEmpty, fetch.pausedUntil <= now else { return nil }
     var until = Int64.max
     for peer in peers where !peer.zones.isDisjoint(with: fetch.zones) {
-      // What a silent peer says it has doesn't count.
+      // The chunks that a silent peer claims to have don't count.
       if lines[peer.link]?.isSilent == true {
         until = min(until, now + Self.pause)
         continue

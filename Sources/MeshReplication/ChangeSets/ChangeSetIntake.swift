@@ -39,7 +39,7 @@ struct ChangeSetIntake: Part {
       }
     }
     let outcomes = try store.log.store(intake.accepted, zone: id, now: now.wall)
-    // An author that it counts and whose change set was not stored would be counted for ever.
+    // An author that it counts and whose change set was not stored would stay counted.
     if let room = intake.room, room.all == (try store.log.authorCount(id)) { zones[id]?.intake.leave(room) }
     try settle(
       link, id, intake.accepted, outcomes, intake.received, bytes: encoded.reduce(0) { $0 + $1.count }, now: now)

@@ -204,7 +204,7 @@ struct PolicyPlanner {
     guard case .integer(let base) = before.base, case .integer(let shown) = before.shown,
       case .integer(let integer) = new
     else { return nil }
-    // What a row shows of a sum is limited to 64 bits. The difference is from the sum itself.
+    // A row shows at most 64 bits of a sum. The difference is from the sum itself.
     let total = Int128(base) + increments
     var difference = Int128(integer) - (Int64(clamping: total) == shown ? total : Int128(shown))
     var cells: [ChangedParts.Cell] = []

@@ -200,7 +200,7 @@ struct Router {
       let record = try ZoneRecords(transaction, zone: left).load(entry.ref), record.held != .outsideShare
     else { return entry.ids.isEmpty ? .drop : .zone(zone) }
     let row = entry.table.columns.map { record.extra[$0.id] ?? .null }
-    // Only records that this account's own devices wrote, or that it took back from a share, follow their parent
+    // Only records that this account's own devices wrote, or that returned to it from a share, follow their parent
     // automatically. Otherwise another account could put records into the private zone by naming a parent there.
     let isOwn = zone == zones.privateZone || zones.entries[zone].map { $0.role == .owned && !$0.isOpen } ?? false
     let home = try home(entry.ref, entry.table, row, own: zone)

@@ -99,7 +99,7 @@ struct Restorer: Step {
       } else if record?.isAlive != true {
         plan.values = try lostValues(found.ref, zone)
       }
-      // What the row showed already contains the lost value of a column with parts.
+      // The value that the row showed already contains the lost value of a column with parts.
       if last?.cells[found.column]?.value != found.value {
         let column =
           try catalog.part(found.column).map {

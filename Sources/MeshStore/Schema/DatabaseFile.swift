@@ -233,8 +233,8 @@ extension DatabaseFile {
       mesh_sqlite3_set_defensive(db.sqliteConnection, 1)
       // Apps maintain a full-text index with triggers, and before SQLite 3.41, an untrusted schema may not use FTS5 in
       // them ("unsafe use of virtual table"). Every merge into such a table would fail. Trusting the schema costs
-      // nothing: this connection has no functions with side effects other than those of the app in its process, loads no
-      // extensions, and no text of a peer becomes part of the schema.
+      // nothing. This connection has no functions with side effects other than those of the app in its process, and loads
+      // no extensions. No text of a peer becomes part of the schema.
       mesh_sqlite3_set_trusted_schema(db.sqliteConnection, 1)
       try FileHeader.check(db, path: path)
       if let prepare, let connection = db.sqliteConnection { prepare(connection) }

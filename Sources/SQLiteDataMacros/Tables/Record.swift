@@ -91,7 +91,7 @@ struct RecordReader {
     var trivia = type.classKeyword.leadingTrivia
     if let final = type.modifiers.first(where: { $0.name.tokenKind == .keyword(.final) }) {
       var rest = type.modifiers.filter { $0.id != final.id }
-      // What stood before 'final' now stands before what came after it.
+      // The trivia before 'final' moves to the token after it.
       if type.modifiers.first?.id == final.id {
         if rest.isEmpty { trivia = final.leadingTrivia } else { rest.leadingTrivia = final.leadingTrivia }
       }

@@ -70,7 +70,7 @@ extension Record {
   /// Takes over what the declarations around the type decide.
   fileprivate mutating func place(in context: some MacroExpansionContext) {
     isNested = !context.lexicalContext.isEmpty
-    // The conformance stands outside of them, where a member that says nothing would be less private than its type.
+    // The conformance stands outside of them. A member without a modifier would be less private there than its type.
     let isPrivate = context.lexicalContext.contains { declaration in
       declaration.asProtocol((any WithModifiersSyntax).self)?.modifiers.contains {
         $0.name.tokenKind == .keyword(.private) || $0.name.tokenKind == .keyword(.fileprivate)
@@ -94,8 +94,8 @@ extension Record {
       """
     }
     let refinement = isEnum ? ", \(core)._CaseTable" : key == nil ? "" : ", \(core).PrimaryKeyedTable"
-    // The name `Columns` is made here, and not with the other types, so that the compiler reads the conformance when it
-    // looks for the name: in the argument of a property wrapper, it wouldn't look for the conformance elsewhere.
+    // The name `Columns` is made here, and not with the other types. So the compiler reads the conformance when it looks
+    // for the name. In the argument of a property wrapper, it wouldn't look for the conformance elsewhere.
     return ExtensionDeclSyntax(
       header: "\(type.trimmed): \(core).Table\(refinement)",
       members: """

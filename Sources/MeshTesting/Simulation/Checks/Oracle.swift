@@ -158,7 +158,7 @@ struct Oracle {
     _ loss: RecordState<String>.Loss, _ name: RecordName, _ header: ChangeSetHeader, _ line: Line, _ comesAgain: Bool
   ) -> Bool {
     if let state = states[name], state.isAlive, state.cells[loss.column]?.value == loss.loser.value { return false }
-    // What a copy of an author's file left to that author, it has counted as well.
+    // An author has also counted the increments that a copy of its file left to it.
     if states[name]?.isAlive == true, let part = ColumnPart(name: loss.column), part.policy == .counter,
       loss.winner?.author == part.author
     {

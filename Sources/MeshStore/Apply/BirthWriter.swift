@@ -47,7 +47,9 @@ final class BirthWriter {
     do {
       if try records.transaction.sql.write(statement) == 0 { throw DatabaseError.ignored }
     } catch let error as DatabaseError where error.refusesRow {
-      guard records.transaction.sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
+      guard records.transaction.sql.isInTransaction else {
+        throw RecordFailure(ref: ref, cause: .rolledBack(error.reason))
+      }
       try records.remove(ref, record)
       // RAISE (FAIL) leaves the changes of its statement.
       try materialiser.rows.deleteRow(table, change.key)

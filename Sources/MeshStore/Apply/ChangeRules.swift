@@ -48,5 +48,5 @@ enum ChangeRules {
     guard isMove || stamp.author == header.author else { throw malformed("a stamp is another author's") }
   }
 
-  private static func malformed(_ reason: String) -> UnitReader.Malformed { UnitReader.Malformed(reason: reason) }
+  private static func malformed(_ reason: String) -> MalformedChangeSet { MalformedChangeSet(reason: reason) }
 }

@@ -39,7 +39,7 @@ final class LongValues {
 
   private func value(_ ordinal: UInt64, size: Int, isText: Bool) throws -> Value {
     let bytes = try bytes(ordinal, size: size)
-    guard bytes.count == size else { throw UnitReader.Malformed(reason: "pieces of a long value are missing") }
+    guard bytes.count == size else { throw MalformedChangeSet(reason: "pieces of a long value are missing") }
     return isText ? .text(bytes) : .blob(bytes)
   }
 
@@ -54,7 +54,7 @@ final class LongValues {
     {
       guard let piece = try piece(number) else { continue }
       guard piece.offset == UInt64(bytes.count), bytes.count + piece.bytes.count <= size else {
-        throw UnitReader.Malformed(reason: "the pieces of a long value do not follow each other")
+        throw MalformedChangeSet(reason: "the pieces of a long value do not follow each other")
       }
       bytes += piece.bytes
     }

@@ -42,11 +42,11 @@ package final class StoreMerges: MergeStore, StorePart {
         try refuse(head, reason, zone)
         if let progress = try takeBackHalfMerged(zone, reader, now: now) { return progress }
       case .slices(let slices)?:
-        do {
-          if slices.contains(where: { !$0.long.isEmpty }) { turns[zone]?.hasLongInWAL = true }
-          return try merge(slices, zone, reader, writers, matches, now: now)
-        } catch let fault as MalformedSlice {
-          try refuse(fault.head, fault.reason, zone)
+        if slices.contains(where: { !$0.long.isEmpty }) { turns[zone]?.hasLongInWAL = true }
+        switch try merge(slices, zone, reader, writers, matches, now: now) {
+        case .progress(let progress): return progress
+        case .malformed(let head, let reason):
+          try refuse(head, reason, zone)
           if let progress = try takeBackHalfMerged(zone, reader, now: now) { return progress }
         }
       }
@@ -64,16 +64,24 @@ package final class StoreMerges: MergeStore, StorePart {
     }
   }
 
-  /// The error that the first of some slices can't be merged.
-  private struct MalformedSlice: Error {
-    let head: AuthorHead
-    let reason: String
+  /// The result of merging some slices.
+  private enum Outcome {
+    case progress(ApplyProgress)
+    /// The first slice can't be merged. The reason is noted at its author's tip.
+    case malformed(AuthorHead, String)
+  }
+
+  /// The result of one transaction.
+  private enum Attempt {
+    case progress(ApplyProgress)
+    /// Local rows arrived meanwhile, whose change set is sent after the commit.
+    case needsDurability
   }
 
   private func merge(
     _ chosen: [UnitReader.Slice], _ zone: ZoneID, _ reader: ChangeSetReader, _ writers: [ZoneID: ChangeSetWriter],
     _ matches: PendingMatches?, now: Int64
-  ) throws -> ApplyProgress {
+  ) throws -> Outcome {
     var slices = chosen[...]
     var refused: [RecordRef: String] = [:]
     // Nothing is acknowledged inside a unit. A power cut may revert a slice, and the unit's end makes all slices
@@ -82,46 +90,46 @@ package final class StoreMerges: MergeStore, StorePart {
     while true {
       var merging = slices.startIndex
       do {
-        return try write(isDurable: isDurable) { transaction in
-          guard try transaction.isInStep() else { return .flushFirst }
+        let attempt: Attempt = try transact(isDurable: isDurable) { transaction in
+          guard try transaction.isInStep() else { return .commit(.progress(.flushFirst)) }
           var flushed = StoreLocalWrites.Flushed()
           if try transaction.hasPending() {
-            guard isDurable else { throw NeedsDurability() }
-            guard !writers.isEmpty, let done = try flush(transaction, about: zone, writers, now, or: matches) else {
-              return .flushFirst
-            }
-            if !done.heads.isEmpty { transaction.reached(.flushedInMerge) }
-            flushed = done
-            if let progress = try waitForOthers(slices, transaction, zone, writers) {
-              transaction.reached(.mergeWaitsForMove)
-              return flushed.isEmpty ? progress : .merged(records: 0, unitEnded: false, flushed: flushed.heads)
+            guard isDurable else { return .rollBack(.needsDurability) }
+            switch try flush(slices, transaction, zone, writers, matches, now: now) {
+            case .done(let done): flushed = done
+            case .waiting(let progress): return .commit(.progress(progress))
+            case .rolledBack: return .rollBack(.progress(.flushFirst))
             }
           }
           try mergeTogether(slices, zone, reader, now: now, refused, transaction) { merging += 1 }
           let merged = slices[..<merging]
           if merged.count > 1 { transaction.reached(.unitsMergedTogether) }
           if !merged.contains(where: \.isUnitEnd) { transaction.reached(.unitMergedInSlices) }
-          return .merged(
-            records: merged.reduce(0) { $0 + $1.rowCount }, unitEnded: merged.contains(where: \.isUnitEnd),
-            flushed: flushed.heads)
+          return .commit(
+            .progress(
+              .merged(
+                records: merged.reduce(0) { $0 + $1.rowCount }, unitEnded: merged.contains(where: \.isUnitEnd),
+                flushed: flushed.heads)))
         }
-      } catch is NeedsDurability {
-        isDurable = true
-      } catch let unnoticed as Unnoticed {
-        try note(unnoticed, unnoticed.zone == zone ? reader : nil, now: now)
-        return .flushFirst
-      } catch is FlushTakenBack {
-        return .flushFirst
-      } catch let taken as TakenBack where refused[taken.ref] == nil {
-        reached(.transactionRolledBack)
-        // The table may accept what was merged before, and then goes on showing it.
-        if merging == slices.startIndex { refused[taken.ref] = taken.message } else { reached(.mergeShortened) }
-        slices = slices.prefix(max(1, merging - slices.startIndex))
-      } catch let fault as UnitReader.Malformed {
+        switch attempt {
+        case .progress(let progress): return .progress(progress)
+        case .needsDurability: isDurable = true
+        }
+      } catch let failure as RecordFailure {
+        switch failure.cause {
+        case .unnoticedWrite(let place):
+          try note(failure, place == zone ? reader : nil, now: now)
+          return .progress(.flushFirst)
+        case .rolledBack(let message):
+          guard refused[failure.ref] == nil else { throw failure }
+          reached(.transactionRolledBack)
+          // The table may accept what was merged before, and then goes on showing it.
+          if merging == slices.startIndex { refused[failure.ref] = message } else { reached(.mergeShortened) }
+          slices = slices.prefix(max(1, merging - slices.startIndex))
+        }
+      } catch let fault as MalformedChangeSet {
         // Every node has to merge what its author wrote before it.
-        guard merging > slices.startIndex else {
-          throw MalformedSlice(head: slices[merging].head, reason: fault.reason)
-        }
+        guard merging > slices.startIndex else { return .malformed(slices[merging].head, fault.reason) }
         reached(.mergeShortened)
         slices = slices[..<merging]
       }
@@ -161,21 +169,34 @@ package final class StoreMerges: MergeStore, StorePart {
     return isWithoutKey ? .idle(waiting: [.epochKey: slices.reduce(0) { $0 + $1.parts.count }]) : .flushFirst
   }
 
-  /// The error that local rows arrived meanwhile, whose change set is sent after the commit.
-  private struct NeedsDurability: Error {}
-
-  /// The error that an app's trigger rolls back the transaction while local rows are flushed. `flush` handles it.
-  private struct FlushTakenBack: Error {}
+  /// The result of flushing local rows in the transaction that merges.
+  private enum LocalFlush {
+    case done(StoreLocalWrites.Flushed)
+    /// Nothing can be merged yet.
+    case waiting(ApplyProgress)
+    /// An app's trigger rolled back the transaction. `StoreLocalWrites.flush` handles it.
+    case rolledBack
+  }
 
   private func flush(
-    _ transaction: Transaction, about zone: ZoneID, _ writers: [ZoneID: ChangeSetWriter], _ now: Int64,
-    or matches: PendingMatches?
-  ) throws -> StoreLocalWrites.Flushed? {
+    _ slices: ArraySlice<UnitReader.Slice>, _ transaction: Transaction, _ zone: ZoneID,
+    _ writers: [ZoneID: ChangeSetWriter], _ matches: PendingMatches?, now: Int64
+  ) throws -> LocalFlush {
+    let flushed: StoreLocalWrites.Flushed?
     do {
-      return try localWrites.flushWithin(transaction, about: zone, writers, now: now, or: matches)
-    } catch is TakenBack {
-      throw FlushTakenBack()
+      flushed =
+        try writers.isEmpty
+        ? nil : localWrites.flushWithin(transaction, about: zone, writers, now: now, or: matches)
+    } catch let failure as RecordFailure {
+      guard case .rolledBack = failure.cause else { throw failure }
+      return .rolledBack
     }
+    guard let flushed else { return .waiting(.flushFirst) }
+    if !flushed.heads.isEmpty { transaction.reached(.flushedInMerge) }
+    guard let progress = try waitForOthers(slices, transaction, zone, writers) else { return .done(flushed) }
+    transaction.reached(.mergeWaitsForMove)
+    return .waiting(
+      flushed.isEmpty ? progress : .merged(records: 0, unitEnded: false, flushed: flushed.heads))
   }
 
   private func merge(

@@ -170,7 +170,7 @@ struct UnitReader {
         guard let slice = try slice(head, author, &turns) else { continue }
         turns.last[WaitingQuota.owner(author.device, owners)] = number
         return .slice(slice)
-      } catch let fault as Malformed {
+      } catch let fault as MalformedChangeSet {
         return .malformed(head, fault.reason)
       }
     }
@@ -179,11 +179,6 @@ struct UnitReader {
 
   private func head(_ author: Int64) throws -> AuthorHead? {
     try ahead[author]?.head ?? transaction.catalog.heads.find(author, zone.id)
-  }
-
-  /// The error that a change set breaks a rule of the format.
-  struct Malformed: Error {
-    let reason: String
   }
 
   private mutating func count(_ reason: WaitingReason, _ head: AuthorHead) {
@@ -329,7 +324,7 @@ struct UnitReader {
       return nil
     }
     let body = try turns.inHand?.id == changeSet.id ? turns.inHand?.body : decode(changeSet, key)
-    guard let body else { throw Malformed(reason: "its body cannot be decrypted with its epoch's key") }
+    guard let body else { throw MalformedChangeSet(reason: "its body cannot be decrypted with its epoch's key") }
     turns.inHand = (changeSet.id, body)
     try advance(&context, body, changeSet.header)
     if let (other, seen) = try context.entries.first(where: { try !isMerged($0.key, $0.value.number) }) {
@@ -348,19 +343,19 @@ struct UnitReader {
     do {
       return try ChangeSetBody(bytes, author: changeSet.header.author)
     } catch {
-      throw Malformed(reason: "its body cannot be read: \(error)")
+      throw MalformedChangeSet(reason: "its body cannot be read: \(error)")
     }
   }
 
   private func advance(_ context: inout CausalContext, _ body: ChangeSetBody, _ header: ChangeSetHeader) throws {
     // Nothing is merged while a unit is written, so the context of its later parts has nothing to add.
     guard header.part.index == 0 || body.context.entries.isEmpty || body.context == context else {
-      throw Malformed(reason: "a part inside a unit names another causal past")
+      throw MalformedChangeSet(reason: "a part inside a unit names another causal past")
     }
     do {
       try context.advance(by: body.context)
     } catch {
-      throw Malformed(reason: "its causal past: \(error)")
+      throw MalformedChangeSet(reason: "its causal past: \(error)")
     }
   }
 

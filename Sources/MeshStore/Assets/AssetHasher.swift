@@ -21,13 +21,10 @@ final class AssetHasher {
 
   init(budget: Int? = nil) { self.budget = budget }
 
-  /// The error that hashing would hold the write lock for too long.
-  struct TooMuch: Error {}
-
   /// Returns the BLOB of this size that the record's row has in a column.
   ///
   /// - Parameter key: The key of the manifest, if there is none yet.
-  /// - Throws: `TooMuch`.
+  /// - Throws: `PlanObstacle.hashing` if the size is over the budget.
   func content(
     _ ref: RecordRef, _ cell: Cell, size: Int, key: [UInt8], _ transaction: Transaction
   ) throws -> (asset: Asset, manifest: AssetManifest)? {
@@ -36,7 +33,7 @@ final class AssetHasher {
       return (found.asset, found.manifest)
     }
     if let left = budget {
-      guard size <= left else { throw TooMuch() }
+      guard size <= left else { throw PlanObstacle.hashing }
       budget = left - size
     }
     let last = try transaction.pending.last()

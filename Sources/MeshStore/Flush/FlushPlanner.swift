@@ -1,7 +1,7 @@
 import MeshCore
 
 /// Makes a `FlushPlan` from the oldest rows of the pending log, or from the next rows of a run. It only reads. If a
-/// list of columns has no number yet, it throws `NeedsWriteLock`, and the plan is made under the lock.
+/// list of columns has no number yet, it throws `PlanObstacle.readOnly`, and the plan is made under the lock.
 ///
 /// Records that move, are renamed, belong to tables that are synchronized again, or have columns with policies have
 /// planners of their own, which add to this one's plan.
@@ -56,10 +56,10 @@ final class FlushPlanner {
     self.hasher = hasher
   }
 
-  /// Makes the plan. Throws `NeedsRun` if the source is not a run and is more than one part.
-  func make() throws -> FlushPlan {
+  /// Returns the plan, or nil if the source is more than one part, and must first be made a run.
+  func make() throws -> FlushPlan? {
     let slice = try PendingSlice.read(transaction, source, zone: filter)
-    try requireFit(slice.isWhole)
+    guard fits(slice.isWhole) else { return nil }
     plan = FlushPlan(
       source: source, consumed: slice.count, isWhole: slice.isWhole, lastID: slice.lastID,
       schemaVersion: transaction.catalog.schemaVersion, clock: records.zone.clock)
@@ -70,14 +70,14 @@ final class FlushPlanner {
         break
       }
     }
-    try requireFit(plan.isWhole)
+    guard fits(plan.isWhole) else { return nil }
     plan.tables = layout.tables
     return plan
   }
 
-  private func requireFit(_ isWhole: Bool) throws {
-    if case .run = source { return }
-    if !isWhole { throw NeedsRun() }
+  private func fits(_ isWhole: Bool) -> Bool {
+    if case .run = source { return true }
+    return isWhole
   }
 
   /// Returns the stamp for a note's time. All changes with one trigger time share it, in any part of the unit. The
@@ -416,6 +416,3 @@ final class FlushPlanner {
 
   func global(_ time: HybridTime) -> Stamp { Stamp(time: time, author: writer.author) }
 }
-
-/// The error that the pending log is more than one part, and must first be made a run.
-struct NeedsRun: Error {}

@@ -23,12 +23,12 @@ package struct StoreLocalWrites: LocalWriteStore, StorePart {
     case .writer(let next): writer = next
     }
     var flusher = Flusher(store: self, writer: writer, now: now)
-    do {
-      for _ in 0..<StoreLimits.flushAttempts {
-        if let progress = try flusher.attempt() { return progress }
+    attempts: for _ in 0..<StoreLimits.flushAttempts {
+      switch try flusher.attempt() {
+      case .done(let progress): return progress
+      case .again: continue
+      case .outOfStep: break attempts
       }
-    } catch is OutOfStep {
-      // Upkeep must run first.
     }
     return FlushProgress(zone: writer.zone, head: nil, records: 0, hasMore: true)
   }
@@ -53,24 +53,14 @@ extension StoreLocalWrites {
     for writer in writers.values.sorted(by: { $0.zone < $1.zone }) {
       let zone = try transaction.zoneRows.obtain(writer.zone)
       guard zone.runLast == 0, zone.flushPart == 0 else { return nil }
-      let draft: Draft?
-      do {
-        draft = try Draft(transaction, writer, now, [:], hasher)
-      } catch is AssetHasher.TooMuch {
-        return nil
-      } catch is NeedsRun {
-        guard var matches else { return nil }
+      var drafting = try Draft.make(transaction, writer, now, [:], hasher)
+      if case .needsRun = drafting, var matches {
         try matches.lookOn(transaction)
-        do {
-          draft = try Draft(transaction, writer, now, [:], hasher, .matches(matches))
-          transaction.reached(.matchesFlushedInMerge)
-        } catch is NeedsRun {
-          return nil
-        } catch is AssetHasher.TooMuch {
-          return nil
-        }
+        drafting = try Draft.make(transaction, writer, now, [:], hasher, .matches(matches))
+        if drafting.isPossible { transaction.reached(.matchesFlushedInMerge) }
       }
-      guard let draft else { continue }
+      if case .nothing = drafting { continue }
+      guard case .draft(let draft) = drafting else { return nil }
       guard draft.plan.cascades.isEmpty, draft.plan.longValues.isEmpty else { return nil }
       flushed.heads[writer.zone] = try Flusher(store: self, writer: writer, now: now).commit(draft, transaction).head
       flushed.isEmpty = false
@@ -104,66 +94,95 @@ private struct Flusher {
     self.now = now
   }
 
-  /// Makes one attempt. Returns nil if another writer was faster, so that it has to be repeated.
-  mutating func attempt() throws -> FlushProgress? {
+  /// The result of one attempt.
+  enum Attempt {
+    case done(FlushProgress)
+    /// Something came in between, or had to be done before the flush itself.
+    case again
+    /// Upkeep must run first.
+    case outOfStep
+  }
+
+  mutating func attempt() throws -> Attempt {
+    let drafting = try prepare()
+    if case .draft(let draft) = drafting { return try flush(draft) }
+    return try proceed(without: drafting)
+  }
+
+  private func prepare() throws -> Drafting {
+    let drafting = try store.read { transaction in
+      if let zone = try transaction.zoneRows.read(writer.zone) {
+        try transaction.run.sort(zone, filter: transaction.pendingFilter(zone.id))
+      }
+      return try Draft.make(transaction, writer, now, sent, hasher)
+    }
+    guard case .needsWriteLock = drafting else { return drafting }
+    return try store.transact { transaction in
+      let drafting = try Draft.make(transaction, writer, now, sent, hasher)
+      return drafting.isPossible ? .commit(drafting) : .rollBack(drafting)
+    }
+  }
+
+  private mutating func flush(_ draft: Draft) throws -> Attempt {
+    if !draft.plan.cascades.isEmpty {
+      try cascade(draft.plan.cascades)
+      return .done(FlushProgress(zone: writer.zone, head: nil, records: 0, hasMore: true))
+    }
+    if !draft.plan.longValues.isEmpty {
+      for value in draft.plan.longValues { try send(value.value) }
+      return .again
+    }
     do {
-      return try flushPart()
-    } catch is NeedsRun {
+      switch try write(draft) {
+      case .written(let progress): return .done(progress)
+      case .other(.nothing), .other(.draft): return .again
+      case .other(let drafting): return try proceed(without: drafting)
+      }
+    } catch let failure as RecordFailure {
+      switch failure.cause {
+      case .rolledBack(let message): refused[failure.ref] = message
+      case .unnoticedWrite: if try !store.note(failure, now: now) { store.access.believe(failure.ref) }
+      }
+      return .again
+    }
+  }
+
+  private enum Writing {
+    case written(FlushProgress)
+    /// A program wrote in between. This is what can be written now, and it is not written.
+    case other(Drafting)
+  }
+
+  private func write(_ draft: Draft) throws -> Writing {
+    let isDurable = draft.endsBatch
+    return try store.transact(isDurable: isDurable) { transaction in
+      let isCurrent = try draft.isCurrent(transaction)
+      hasher.budget = StoreLimits.hashedUnderLock
+      defer { hasher.budget = nil }
+      let drafting = isCurrent ? .draft(draft) : try Draft.make(transaction, writer, now, sent, hasher)
+      guard case .draft(let draft) = drafting, draft.plan.cascades.isEmpty, draft.plan.longValues.isEmpty,
+        isDurable || !draft.endsBatch
+      else { return drafting.isPossible ? .commit(.other(drafting)) : .rollBack(.other(drafting)) }
+      return .commit(.written(try commit(draft, transaction)))
+    }
+  }
+
+  /// Does what has to come first if there is no draft.
+  private func proceed(without drafting: Drafting) throws -> Attempt {
+    switch drafting {
+    case .nothing:
+      return .done(
+        FlushProgress(zone: writer.zone, head: nil, records: 0, hasMore: try store.read { try $0.hasPending() }))
+    case .outOfStep: return .outOfStep
+    case .needsRun:
       try store.write(isDurable: false) { transaction in
         var zone = try transaction.zoneRows.obtain(writer.zone)
         try transaction.run.begin(&zone, filter: transaction.pendingFilter(zone.id))
         try transaction.zoneRows.save(zone)
       }
-      return nil
-    } catch is AssetHasher.TooMuch {
-      // A program wrote a long BLOB in between. The BLOB is hashed without the lock.
-      return nil
-    }
-  }
-
-  private mutating func flushPart() throws -> FlushProgress? {
-    guard let draft = try prepare() else {
-      return FlushProgress(zone: writer.zone, head: nil, records: 0, hasMore: try store.read { try $0.hasPending() })
-    }
-    if !draft.plan.cascades.isEmpty {
-      try cascade(draft.plan.cascades)
-      return FlushProgress(zone: writer.zone, head: nil, records: 0, hasMore: true)
-    }
-    if !draft.plan.longValues.isEmpty {
-      for value in draft.plan.longValues { try send(value.value) }
-      return nil
-    }
-    do {
-      let isDurable = draft.endsBatch
-      return try store.write(isDurable: isDurable) { transaction in
-        let isCurrent = try draft.isCurrent(transaction)
-        hasher.budget = StoreLimits.hashedUnderLock
-        defer { hasher.budget = nil }
-        guard let draft = isCurrent ? draft : try Draft(transaction, writer, now, sent, hasher) else { return nil }
-        guard draft.plan.cascades.isEmpty, draft.plan.longValues.isEmpty, isDurable || !draft.endsBatch else {
-          return nil
-        }
-        return try commit(draft, transaction)
-      }
-    } catch let taken as TakenBack {
-      refused[taken.ref] = taken.message
-      return nil
-    } catch let unnoticed as Unnoticed {
-      if try !store.note(unnoticed, now: now) { store.access.believe(unnoticed.ref) }
-      return nil
-    }
-  }
-
-  private func prepare() throws -> Draft? {
-    do {
-      return try store.read { transaction in
-        if let zone = try transaction.zoneRows.read(writer.zone) {
-          try transaction.run.sort(zone, filter: transaction.pendingFilter(zone.id))
-        }
-        return try Draft(transaction, writer, now, sent, hasher)
-      }
-    } catch is NeedsWriteLock {
-      return try store.write { try Draft($0, writer, now, sent, hasher) }
+      return .again
+    // If a program wrote a long BLOB in between, the next attempt hashes it without the lock.
+    case .tooMuch, .needsWriteLock, .draft: return .again
     }
   }
 
@@ -418,8 +437,28 @@ extension Transaction {
   }
 }
 
-/// The error that the schema has changed or records lack values, so that upkeep must run first.
-struct OutOfStep: Error {}
+/// The result of making a draft.
+private enum Drafting {
+  case draft(Draft)
+  /// Nothing is pending and no unit is open.
+  case nothing
+  /// The schema has changed or records lack values, so that upkeep must run first.
+  case outOfStep
+  /// The pending log is more than one part, and must first be made a run.
+  case needsRun
+  /// A name or list has no number yet, and the access only reads.
+  case needsWriteLock
+  /// Hashing the BLOBs would hold the write lock for too long.
+  case tooMuch
+
+  /// Whether nothing else has to come first.
+  var isPossible: Bool {
+    switch self {
+    case .draft, .nothing: true
+    case .outOfStep, .needsRun, .needsWriteLock, .tooMuch: false
+    }
+  }
+}
 
 /// A plan with its change set, ready to be written.
 private struct Draft {
@@ -428,30 +467,43 @@ private struct Draft {
   /// The change set, or nil if there is nothing to send.
   let changeSet: ChangeSet?
 
-  /// Returns nil if nothing is pending and no unit is open.
-  init?(
+  /// Makes a draft, or returns what has to come first.
+  static func make(
     _ transaction: Transaction, _ writer: ChangeSetWriter, _ now: Int64, _ sent: [Value: UInt64], _ hasher: AssetHasher,
     _ source: PendingSlice.Source? = nil
-  ) throws {
+  ) throws -> Drafting {
+    do {
+      return try plan(transaction, writer, now, sent, hasher, source)
+    } catch let obstacle as PlanObstacle {
+      switch obstacle {
+      case .readOnly: return .needsWriteLock
+      case .hashing: return .tooMuch
+      }
+    }
+  }
+
+  private static func plan(
+    _ transaction: Transaction, _ writer: ChangeSetWriter, _ now: Int64, _ sent: [Value: UInt64], _ hasher: AssetHasher,
+    _ source: PendingSlice.Source?
+  ) throws -> Drafting {
     var part = try NextPart(transaction, writer, now)
     let filter = try transaction.pendingFilter(part.zone.id)
-    guard try transaction.hasPending(filter) || part.zone.flushPart > 0 else { return nil }
-    guard try transaction.isInStep() else { throw OutOfStep() }
+    guard try transaction.hasPending(filter) || part.zone.flushPart > 0 else { return .nothing }
+    guard try transaction.isInStep() else { return .outOfStep }
     let planner = FlushPlanner(
       ZoneRecords(transaction, zone: part.zone),
       source ?? (part.zone.runLast > 0 ? .run(after: part.zone.runRows) : .log),
       filter: filter, writer: writer, author: part.head.author, now: now, base: part.zone.flushClock, room: part.room,
       sent: sent, hasher: hasher)
-    plan = try planner.make()
+    guard let plan = try planner.make() else { return .needsRun }
     part.clock = plan.clock
     let isOpen = part.zone.flushPart > 0
     let hasNews = plan.tables.contains { !$0.rows.isEmpty }
+    var changeSet: ChangeSet?
     if plan.cascades.isEmpty, plan.longValues.isEmpty, hasNews || (plan.isWhole && isOpen) {
       changeSet = try part.make(.changes(plan.tables), isFinal: plan.isWhole, writer)
-    } else {
-      changeSet = nil
     }
-    self.part = part
+    return .draft(Draft(plan: plan, part: part, changeSet: changeSet))
   }
 
   /// Whether to commit durably: the change set is a part that completes a batch to be sent.
@@ -482,7 +534,7 @@ struct NextPart {
     if let known = try transaction.zoneRows.read(writer.zone) {
       zone = known
     } else {
-      guard transaction.catalog.isWritable else { throw NeedsWriteLock() }
+      guard transaction.catalog.isWritable else { throw PlanObstacle.readOnly }
       zone = try transaction.zoneRows.obtain(writer.zone)
     }
     if zone.flushPart == 0 {

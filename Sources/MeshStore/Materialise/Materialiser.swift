@@ -77,7 +77,7 @@ final class Materialiser {
   /// - Parameters:
   ///   - changed: The columns whose merged value has changed, or nil for all columns.
   ///   - chosen: The values that the row gets in place of merged values.
-  /// - Throws: `StillRefused` if the table refuses the row with the chosen values.
+  /// - Throws: `ResolveError.refused` if the table refuses the row with the chosen values.
   func place(
     _ ref: RecordRef, _ state: State, replacing old: StoredRecord?, changed: Set<Int64>?,
     choosing chosen: [Int64: Value] = [:]
@@ -138,7 +138,7 @@ final class Materialiser {
     guard let message = refused[ref] ?? (table.isUTF16 ? unfit(all, table, in: version.writes) : nil) else {
       return false
     }
-    guard version.chosen.isEmpty else { throw StillRefused(message: message) }
+    guard version.chosen.isEmpty else { throw ResolveError.refused(message) }
     if try !finish(refusal.goOnShowing(old, ref, table, version.record, values, message), ref, table) {
       try refuse(ref, table, version.record, values, message, replacing: old)
     }
@@ -192,8 +192,8 @@ final class Materialiser {
     _ error: DatabaseError, _ version: RecordVersion, _ written: [Int64: Value], _ assets: RowAssets
   ) throws {
     let (ref, table, old, values) = (version.ref, version.table, version.old, version.values)
-    guard sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
-    guard version.chosen.isEmpty else { throw StillRefused(message: error.reason) }
+    guard sql.isInTransaction else { throw RecordFailure(ref: ref, cause: .rolledBack(error.reason)) }
+    guard version.chosen.isEmpty else { throw ResolveError.refused(error.reason) }
     if error.isUnique {
       if try makeWay(ref, table, values, error.reason) {
         return try place(ref, version.state, replacing: old, changed: nil)
@@ -503,7 +503,7 @@ final class Materialiser {
     do {
       if !assignments.isEmpty { try rows.update(table, ref.key, assignments, Set(assignments.keys)) }
     } catch let error as DatabaseError where error.refusesRow {
-      guard sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
+      guard sql.isInTransaction else { throw RecordFailure(ref: ref, cause: .rolledBack(error.reason)) }
       let values = try displaced(ref, record, table)
       if error.isUnique, try makeWay(ref, table, values.merging(assignments) { $1 }, error.reason) {
         return check(ref)

@@ -60,7 +60,9 @@ final class NotedWrites {
     _ ref: RecordRef, _ record: StoredRecord, _ state: @autoclosure () throws -> ZoneRecords.State
   ) throws {
     guard record.isShown, try !isExplained(ref) else { return }
-    guard try !isUnnoticed(ref, record, state()) else { throw Unnoticed(ref: ref, zone: records.zone.zone) }
+    guard try !isUnnoticed(ref, record, state()) else {
+      throw RecordFailure(ref: ref, cause: .unnoticedWrite(records.zone.zone))
+    }
   }
 
   /// Returns whether the row of a shown record differs from the merged values.

@@ -1,12 +1,6 @@
 import GRDB
 import MeshCore
 
-/// The error that the table refuses a record with the values that a person chose.
-struct StillRefused: Error {
-  /// SQLite's message.
-  let message: String
-}
-
 /// Handles a merged version that the table refuses, because it breaks a constraint of its own row. The row stays the
 /// last version that the table accepted. A record must not disappear from one person's app because of another person's
 /// write.
@@ -54,7 +48,7 @@ struct RefusedVersion: Step {
       let outcome = try goOnShowing(old, ref, table, record, values, message, written: Set(written.keys))
       return outcome == .stays ? .appears : outcome
     } catch let error as DatabaseError where error.refusesRow {
-      guard sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
+      guard sql.isInTransaction else { throw RecordFailure(ref: ref, cause: .rolledBack(error.reason)) }
       return try goOnShowing(old, ref, table, record, values, message)
     }
   }

@@ -54,7 +54,7 @@ struct RowWriter: Step {
     do {
       if refused[ref] == nil { _ = try delete() }
     } catch let error as DatabaseError where error.refusesRow {
-      guard sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
+      guard sql.isInTransaction else { throw RecordFailure(ref: ref, cause: .rolledBack(error.reason)) }
     }
     if try records.hasRow(table, key) { try sql.withoutTriggers { _ = try delete() } }
   }

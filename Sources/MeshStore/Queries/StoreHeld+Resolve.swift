@@ -74,14 +74,10 @@ extension StoreHeld {
   ///
   /// - Throws: `ResolveError`. Nothing is changed then.
   package func resolve(_ resolution: Resolution, now: Int64) throws -> ResolvedRecord {
-    do {
-      return try writeRefusing(notingAt: now) { transaction, refused in
-        guard try transaction.isInStep() else { throw ResolveError.written }
-        var resolver = try Resolver(transaction, resolution)
-        return try transaction.applying { try resolver.run(refused, now: now) }
-      }
-    } catch let error as StillRefused {
-      throw ResolveError.refused(error.message)
+    try writeRefusing(notingAt: now) { transaction, refused in
+      guard try transaction.isInStep() else { throw ResolveError.written }
+      var resolver = try Resolver(transaction, resolution)
+      return try transaction.applying { try resolver.run(refused, now: now) }
     }
   }
 }

@@ -185,7 +185,7 @@ final class Catalog {
   }
 
   private func requireLock() throws {
-    if !isWritable { throw NeedsWriteLock() }
+    if !isWritable { throw PlanObstacle.readOnly }
   }
 
   // MARK: Tables
@@ -363,10 +363,6 @@ final class Catalog {
     return number
   }
 }
-
-/// The error that a name or list has no number yet, but the access only reads. It has to be repeated under the write
-/// lock.
-struct NeedsWriteLock: Error {}
 
 /// A column's name, and the form by which it is sorted and hashed, so that nodes with different spellings agree.
 struct ColumnName {

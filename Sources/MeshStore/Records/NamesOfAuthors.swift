@@ -6,7 +6,7 @@ import MeshCore
 extension ZoneRecords {
   /// Notes the names that a change set of an author uses.
   ///
-  /// - Throws: `UnitReader.Malformed` if there are too many.
+  /// - Throws: `MalformedChangeSet` if there are too many.
   func note(namesOf author: Int64, table: Int64, columns: [Int64]) throws {
     let catalog = transaction.catalog
     let new = ([0] + columns).filter { !catalog.hasNamed(zone.id, author, table, $0) }
@@ -21,7 +21,7 @@ extension ZoneRecords {
     }
     catalog.setNamedCount(count, zone.id, author)
     guard count <= Limits.names else {
-      throw UnitReader.Malformed(reason: "its author names more tables and columns than it may")
+      throw MalformedChangeSet(reason: "its author names more tables and columns than it may")
     }
   }
 

@@ -80,13 +80,24 @@ final class DatabaseFile: Sendable {
   /// - Parameter isDurable: False for data that nobody relies on yet. A power cut may revert it, and `settle` doesn't
   ///   wait for it.
   func write<T>(isDurable: Bool = true, _ body: (Database) throws -> T) throws -> T {
+    try transact(isDurable: isDurable) { .commit(try body($0)) }.result
+  }
+
+  /// Does the same as `write`, but `body` returns how the transaction ends.
+  func transact<T>(isDurable: Bool = true, _ body: (Database) throws -> Ending<T>) throws -> Ending<T> {
     try queue.writeWithoutTransaction { db in
       try db.run("BEGIN IMMEDIATE")
       do {
-        let result = try body(db)
-        try db.run("COMMIT")
-        if isDurable { owesSync.withLock { $0 = true } }
-        return result
+        let ending = try body(db)
+        switch ending {
+        case .commit:
+          try db.run("COMMIT")
+          if isDurable { owesSync.withLock { $0 = true } }
+        case .rollBack:
+          // A trigger of an app may have rolled it back before.
+          if db.isInsideTransaction { try db.rollback() }
+        }
+        return ending
       } catch {
         if db.isInsideTransaction { try db.rollback() }
         throw error

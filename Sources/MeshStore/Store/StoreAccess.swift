@@ -136,22 +136,32 @@ final class StoreAccess {
   /// - Parameter isDurable: False for data that other devices can be asked for again, and have not been told that this
   ///   node has it.
   func write<T>(isDurable: Bool = true, _ body: (Transaction) throws -> T) throws -> T {
+    try transact(isDurable: isDurable) { .commit(try body($0)) }
+  }
+
+  /// Does the same as `write`, but `body` returns how the transaction ends.
+  func transact<T>(isDurable: Bool = true, _ body: (Transaction) throws -> Ending<T>) throws -> T {
     try guarding {
       // SQLite copies and resets the log itself in that case.
       if walGuard == nil { server.rest() }
       do {
         try file.settle()
         var next = history
-        let result = try file.write(isDurable: isDurable) { db in
+        let ending = try file.transact(isDurable: isDurable) { db in
           try requireHistory()
           try catalog.refresh(db)
           catalog.isWritable = true
           let changes = sql.totalChanges
           let transaction = transaction(db)
-          let result = try body(transaction)
+          let ending = try body(transaction)
+          guard case .commit = ending else { return ending }
           if !unsaved.isEmpty { try transaction.save(unsaved) }
           if sql.totalChanges != changes { try next?.advance(sql) }
-          return result
+          return ending
+        }
+        guard case .commit(let result) = ending else {
+          catalog.forget()
+          return ending.result
         }
         // This runs outside of the write lock. Nothing of the commit is sent to anybody before.
         do {

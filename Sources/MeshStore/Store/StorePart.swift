@@ -15,6 +15,11 @@ extension StorePart {
     try access.write(isDurable: isDurable, body)
   }
 
+  /// See `StoreAccess.transact`.
+  func transact<T>(isDurable: Bool = true, _ body: (Transaction) throws -> Ending<T>) throws -> T {
+    try access.transact(isDurable: isDurable, body)
+  }
+
   func guarding<T>(_ body: () throws -> T) throws -> T { try access.guarding(body) }
 
   func reached(_ branch: RareBranch) { access.reached(branch) }

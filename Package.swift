@@ -38,6 +38,8 @@ let package = Package(
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
     // What GRDB does not show of SQLite: VFS, variadic configuration, the raw statement interface.
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    // The simulated disk, and hooks in SQLite's files. Only MeshTesting and tests import it.
+    .systemLibrary(name: "CSQLiteTesting", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     // What two nodes must agree on, and the seams: values, merge, change sets, control log, wire codec. Imports nothing.
     .target(name: "MeshCore", swiftSettings: strict),
     // Keys, certificates, signing, sealing, the Noise handshake. Never sees GRDB or NIO.
@@ -80,7 +82,7 @@ let package = Package(
     .target(
       name: "MeshTesting",
       dependencies: [
-        "CSQLite", "MeshCore", "MeshCrypto", "MeshStore", "MeshReplication",
+        "CSQLite", "CSQLiteTesting", "MeshCore", "MeshCrypto", "MeshStore", "MeshReplication",
         .product(name: "GRDB", package: "GRDB.swift"),
       ],
       swiftSettings: strict),
@@ -191,7 +193,7 @@ let package = Package(
     .testTarget(
       name: "MeshStoreTests",
       dependencies: [
-        "CSQLite", "MeshCore", "MeshCrypto", "MeshStore", "MeshTesting",
+        "CSQLite", "CSQLiteTesting", "MeshCore", "MeshCrypto", "MeshStore", "MeshTesting",
         .product(name: "GRDB", package: "GRDB.swift"),
       ],
       swiftSettings: strict),

@@ -4,9 +4,7 @@
 #include <sqlite3.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "disk.h"
 #include "wal.h"
-#include "pause.h"
 #include "preupdate.h"
 
 // sqlite3_db_config is variadic, which Swift cannot call.

@@ -43,6 +43,13 @@ import Testing
     }
   }
 
+  @Test("only the simulator and tests import the simulated disk and the hooks in SQLite's files")
+  func testHooks() throws {
+    let sources = try sources(of: ".")
+    let importers = try sources.filter { try $0.importsModule("CSQLiteTesting") }.map(\.name)
+    #expect(!importers.isEmpty && importers.allSatisfy { $0.hasPrefix("MeshTesting/") })
+  }
+
   @Test(
     "a module that is no product has nothing public",
     arguments: ["MeshCore", "MeshCrypto", "MeshReplication", "MeshStore", "MeshTesting", "MeshTransport"])
@@ -128,6 +135,10 @@ private struct Source {
 
   var hasImports: Bool {
     get throws { try !matches(#"^\#(Self.modifiers)import "#).isEmpty }
+  }
+
+  func importsModule(_ module: String) throws -> Bool {
+    try !matches(#"^\#(Self.modifiers)import \#(module)$"#).isEmpty
   }
 
   var hasPublicDeclarations: Bool {

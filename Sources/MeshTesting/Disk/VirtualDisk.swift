@@ -1,4 +1,5 @@
 import CSQLite
+import CSQLiteTesting
 import Synchronization
 
 /// One machine's disk in memory, as a SQLite VFS with the node's virtual clock and seeded randomness. A trigger's

@@ -1,4 +1,5 @@
 import CSQLite
+import CSQLiteTesting
 import Foundation
 import GRDB
 import MeshCore

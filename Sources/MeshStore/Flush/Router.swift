@@ -402,7 +402,7 @@ extension Transaction {
 
 // MARK: - Whose turn it is
 
-extension StoreLocalWrites {
+extension StoreFlushes {
   enum Turn {
     case nothing
     /// Rows have to be routed first.

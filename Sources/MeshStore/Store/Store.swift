@@ -17,7 +17,7 @@ package final class Store: ReplicaStore {
   package let control: StoreControl
   package let zones: StoreZones
   package let log: StoreLog
-  package let localWrites: StoreLocalWrites
+  package let localWrites: StoreFlushes
   package let capture: StoreCapture
   package let merges: StoreMerges
   package let assets: StoreAssets
@@ -53,7 +53,7 @@ package final class Store: ReplicaStore {
     control = StoreControl(access: access)
     zones = StoreZones(access: access)
     log = StoreLog(access: access)
-    localWrites = StoreLocalWrites(access: access)
+    localWrites = StoreFlushes(access: access)
     capture = StoreCapture(access)
     merges = StoreMerges(access, localWrites)
     assets = StoreAssets(access)

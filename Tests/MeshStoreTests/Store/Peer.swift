@@ -194,7 +194,7 @@ final class Peer {
   }
 }
 
-extension StoreLocalWrites {
+extension StoreFlushes {
   /// Where there is one zone.
   func flush(_ writer: ChangeSetWriter, now: Int64) throws -> FlushProgress {
     try flush([writer.zone: writer], now: now)

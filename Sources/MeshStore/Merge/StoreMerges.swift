@@ -3,11 +3,11 @@ package import MeshCore
 /// Merging: it brings stored change sets into the records and the app's tables, and reverts them.
 package final class StoreMerges: MergeStore, StorePart {
   let access: StoreAccess
-  private let localWrites: StoreLocalWrites
+  private let localWrites: StoreFlushes
   /// The progress of merging in each zone.
   private var turns: [ZoneID: MergeTurns] = [:]
 
-  init(_ access: StoreAccess, _ localWrites: StoreLocalWrites) {
+  init(_ access: StoreAccess, _ localWrites: StoreFlushes) {
     (self.access, self.localWrites) = (access, localWrites)
   }
 
@@ -92,7 +92,7 @@ package final class StoreMerges: MergeStore, StorePart {
       do {
         let attempt: Attempt = try transact(isDurable: isDurable) { transaction in
           guard try transaction.isInStep() else { return .commit(.progress(.flushFirst)) }
-          var flushed = StoreLocalWrites.Flushed()
+          var flushed = StoreFlushes.Flushed()
           if try transaction.hasPending() {
             guard isDurable else { return .rollBack(.needsDurability) }
             switch try flush(slices, transaction, zone, writers, matches, now: now) {
@@ -171,10 +171,10 @@ package final class StoreMerges: MergeStore, StorePart {
 
   /// The result of flushing local rows in the transaction that merges.
   private enum LocalFlush {
-    case done(StoreLocalWrites.Flushed)
+    case done(StoreFlushes.Flushed)
     /// Nothing can be merged yet.
     case waiting(ApplyProgress)
-    /// An app's trigger rolled back the transaction. `StoreLocalWrites.flush` handles it.
+    /// An app's trigger rolled back the transaction. `StoreFlushes.flush` handles it.
     case rolledBack
   }
 
@@ -182,16 +182,16 @@ package final class StoreMerges: MergeStore, StorePart {
     _ slices: ArraySlice<UnitReader.Slice>, _ transaction: Transaction, _ zone: ZoneID,
     _ writers: [ZoneID: ChangeSetWriter], _ matches: PendingMatches?, now: Int64
   ) throws -> LocalFlush {
-    let flushed: StoreLocalWrites.Flushed?
+    let flushed: StoreFlushes.Flushed
     do {
-      flushed =
-        try writers.isEmpty
-        ? nil : localWrites.flushWithin(transaction, about: zone, writers, now: now, or: matches)
+      guard !writers.isEmpty,
+        let done = try localWrites.flushWithin(transaction, about: zone, writers, now: now, or: matches)
+      else { return .waiting(.flushFirst) }
+      flushed = done
     } catch let failure as RecordFailure {
       guard case .rolledBack = failure.cause else { throw failure }
       return .rolledBack
     }
-    guard let flushed else { return .waiting(.flushFirst) }
     if !flushed.heads.isEmpty { transaction.reached(.flushedInMerge) }
     guard let progress = try waitForOthers(slices, transaction, zone, writers) else { return .done(flushed) }
     transaction.reached(.mergeWaitsForMove)

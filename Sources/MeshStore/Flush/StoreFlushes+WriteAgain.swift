@@ -1,6 +1,6 @@
 package import MeshCore
 
-extension StoreLocalWrites {
+extension StoreFlushes {
   package func writeAgain(_ writer: ChangeSetWriter, now: Int64) throws -> ChangeSetHead? {
     try writeRefusing(notingAt: now) { transaction, refused in
       if try transaction.hasPending() { throw PendingWrites() }

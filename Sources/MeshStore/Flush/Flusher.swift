@@ -1,85 +1,9 @@
 import GRDB
-package import MeshCore
-
-/// Local writes: the pending log, and the flush that turns it into change sets.
-package struct StoreLocalWrites: LocalWriteStore, StorePart {
-  let access: StoreAccess
-
-  package func pendingCount() throws -> Int {
-    try read { try $0.pending.count() }
-  }
-
-  package func flush(_ writers: [ZoneID: ChangeSetWriter], now: Int64) throws -> FlushProgress {
-    var progress = try flushOnce(writers, now: now)
-    progress.deletedRoots = try deletedRoots()
-    return progress
-  }
-
-  private func flushOnce(_ writers: [ZoneID: ChangeSetWriter], now: Int64) throws -> FlushProgress {
-    let writer: ChangeSetWriter
-    switch try turn(writers) {
-    case .nothing: return FlushProgress(head: nil, records: 0, hasMore: false)
-    case .routing: return try route(now: now)
-    case .writer(let next): writer = next
-    }
-    var flusher = Flusher(store: self, writer: writer, now: now)
-    attempts: for _ in 0..<StoreLimits.flushAttempts {
-      switch try flusher.attempt() {
-      case .done(let progress): return progress
-      case .again: continue
-      case .outOfStep: break attempts
-      }
-    }
-    return FlushProgress(zone: writer.zone, head: nil, records: 0, hasMore: true)
-  }
-}
-
-extension StoreLocalWrites {
-  /// Flushes all pending rows inside a transaction that also does other work. Returns nil if one part can't hold them,
-  /// or if rows first have to be deleted or reverted, which `flush` does.
-  ///
-  /// - Parameters:
-  ///   - zone: The zone that the transaction concerns. Its rows have to be flushed.
-  ///   - matches: The rows of the records that the transaction concerns. If all pending rows are too many, only these
-  ///     are flushed. The writes of one transaction of a program may then become two units.
-  func flushWithin(
-    _ transaction: Transaction, about zone: ZoneID, _ writers: [ZoneID: ChangeSetWriter], now: Int64,
-    or matches: PendingMatches?
-  ) throws -> Flushed? {
-    let row = try transaction.zoneRows.obtain(zone)
-    guard try transaction.routeWithin(row.id, hasWriter: writers[zone] != nil) else { return nil }
-    var flushed = Flushed()
-    let hasher = AssetHasher(budget: StoreLimits.hashedUnderLock)
-    for writer in writers.values.sorted(by: { $0.zone < $1.zone }) {
-      let zone = try transaction.zoneRows.obtain(writer.zone)
-      guard zone.runLast == 0, zone.flushPart == 0 else { return nil }
-      var drafting = try Draft.make(transaction, writer, now, [:], hasher)
-      if case .needsRun = drafting, var matches {
-        try matches.lookOn(transaction)
-        drafting = try Draft.make(transaction, writer, now, [:], hasher, .matches(matches))
-        if drafting.isPossible { transaction.reached(.matchesFlushedInMerge) }
-      }
-      if case .nothing = drafting { continue }
-      guard case .draft(let draft) = drafting else { return nil }
-      guard draft.plan.cascades.isEmpty, draft.plan.longValues.isEmpty else { return nil }
-      flushed.heads[writer.zone] = try Flusher(store: self, writer: writer, now: now).commit(draft, transaction).head
-      flushed.isEmpty = false
-    }
-    return flushed
-  }
-
-  /// The result of `flushWithin`.
-  struct Flushed {
-    /// The change sets that were made. Writes that come to nothing make none.
-    var heads: [ZoneID: ChangeSetHead] = [:]
-    /// Whether there was nothing to flush.
-    var isEmpty = true
-  }
-}
+import MeshCore
 
 /// One call of `flush`: it makes a plan from a snapshot, encodes and signs it, and writes it in a short transaction.
-private struct Flusher {
-  let store: StoreLocalWrites
+struct Flusher {
+  let store: StoreFlushes
   let writer: ChangeSetWriter
   let now: Int64
   /// The long values that this call has sent, by ordinal.
@@ -88,7 +12,7 @@ private struct Flusher {
   var refused: [RecordRef: String] = [:]
   private let hasher = AssetHasher()
 
-  init(store: StoreLocalWrites, writer: ChangeSetWriter, now: Int64) {
+  init(store: StoreFlushes, writer: ChangeSetWriter, now: Int64) {
     self.store = store
     self.writer = writer
     self.now = now
@@ -248,7 +172,7 @@ private struct Flusher {
 
   // MARK: The slice
 
-  fileprivate func commit(_ draft: Draft, _ transaction: Transaction) throws -> FlushProgress {
+  func commit(_ draft: Draft, _ transaction: Transaction) throws -> FlushProgress {
     let plan = draft.plan
     var part = draft.part
     let records = ZoneRecords(transaction, zone: part.zone)
@@ -434,181 +358,5 @@ extension Transaction {
     guard try sql.exists(table.selectKey, [key]) else { return }
     try sql.withoutTriggers { try sql.run(table.delete, [key]) }
     try pending.note(RecordRef(table: table.id, key: key), PendingSlice.Op.delete, wall: now)
-  }
-}
-
-/// The result of making a draft.
-private enum Drafting {
-  case draft(Draft)
-  /// Nothing is pending and no unit is open.
-  case nothing
-  /// The schema has changed or records lack values, so that upkeep must run first.
-  case outOfStep
-  /// The pending log is more than one part, and must first be made a run.
-  case needsRun
-  /// A name or list has no number yet, and the access only reads.
-  case needsWriteLock
-  /// Hashing the BLOBs would hold the write lock for too long.
-  case tooMuch
-
-  /// Whether nothing else has to come first.
-  var isPossible: Bool {
-    switch self {
-    case .draft, .nothing: true
-    case .outOfStep, .needsRun, .needsWriteLock, .tooMuch: false
-    }
-  }
-}
-
-/// A plan with its change set, ready to be written.
-private struct Draft {
-  let plan: FlushPlan
-  let part: NextPart
-  /// The change set, or nil if there is nothing to send.
-  let changeSet: ChangeSet?
-
-  /// Makes a draft, or returns what has to come first.
-  static func make(
-    _ transaction: Transaction, _ writer: ChangeSetWriter, _ now: Int64, _ sent: [Value: UInt64], _ hasher: AssetHasher,
-    _ source: PendingSlice.Source? = nil
-  ) throws -> Drafting {
-    do {
-      return try plan(transaction, writer, now, sent, hasher, source)
-    } catch let obstacle as PlanObstacle {
-      switch obstacle {
-      case .readOnly: return .needsWriteLock
-      case .hashing: return .tooMuch
-      }
-    }
-  }
-
-  private static func plan(
-    _ transaction: Transaction, _ writer: ChangeSetWriter, _ now: Int64, _ sent: [Value: UInt64], _ hasher: AssetHasher,
-    _ source: PendingSlice.Source?
-  ) throws -> Drafting {
-    var part = try NextPart(transaction, writer, now)
-    let filter = try transaction.pendingFilter(part.zone.id)
-    guard try transaction.hasPending(filter) || part.zone.flushPart > 0 else { return .nothing }
-    guard try transaction.isInStep() else { return .outOfStep }
-    let planner = FlushPlanner(
-      ZoneRecords(transaction, zone: part.zone),
-      source ?? (part.zone.runLast > 0 ? .run(after: part.zone.runRows) : .log),
-      filter: filter, writer: writer, author: part.head.author, now: now, base: part.zone.flushClock, room: part.room,
-      sent: sent, hasher: hasher)
-    guard let plan = try planner.make() else { return .needsRun }
-    part.clock = plan.clock
-    let isOpen = part.zone.flushPart > 0
-    let hasNews = plan.tables.contains { !$0.rows.isEmpty }
-    var changeSet: ChangeSet?
-    if plan.cascades.isEmpty, plan.longValues.isEmpty, hasNews || (plan.isWhole && isOpen) {
-      changeSet = try part.make(.changes(plan.tables), isFinal: plan.isWhole, writer)
-    }
-    return .draft(Draft(plan: plan, part: part, changeSet: changeSet))
-  }
-
-  /// Whether to commit durably: the change set is a part that completes a batch to be sent.
-  var endsBatch: Bool {
-    guard let place = changeSet?.header.part else { return true }
-    return place.isFinal || (place.index + 1).isMultiple(of: StoreLimits.partsPerSync)
-  }
-
-  /// Returns whether the pending log and the schema are those from which the plan was made.
-  func isCurrent(_ transaction: Transaction) throws -> Bool {
-    try transaction.catalog.schemaVersion == plan.schemaVersion
-      && transaction.pending.last() == plan.lastID
-  }
-}
-
-/// The author's next change set: its place in the chain, in its unit, and in causal order.
-struct NextPart {
-  var zone: ZoneRow
-  var head: AuthorHead
-  var clock: HybridClock
-  let now: Int64
-  /// The state that this node has merged, without the author itself.
-  let context: CausalContext
-  /// The state that the author had merged at its last change set.
-  private var before: CausalContext
-
-  init(_ transaction: Transaction, _ writer: ChangeSetWriter, _ now: Int64) throws {
-    if let known = try transaction.zoneRows.read(writer.zone) {
-      zone = known
-    } else {
-      guard transaction.catalog.isWritable else { throw PlanObstacle.readOnly }
-      zone = try transaction.zoneRows.obtain(writer.zone)
-    }
-    if zone.flushPart == 0 {
-      // Rows that are not a run are one part.
-      let rows = try transaction.pending.count(through: zone.runLast, transaction.pendingFilter(zone.id))
-      zone.flushPlanned = UInt64(max(0, rows - 1) / Choices.slice + 1)
-      zone.flushClock = zone.clock.last
-    }
-    let author = try transaction.catalog.authorNumber(writer.author)
-    head = try transaction.catalog.heads.of(author, zone.id)
-    clock = zone.clock
-    self.now = now
-    var context = CausalContext()
-    for other in try transaction.catalog.heads.all(zone.id) where other.author != author && other.merged > 0 {
-      context[try transaction.catalog.author(other.author)] = .init(number: other.merged, time: other.mergedTime)
-    }
-    self.context = context
-    before = try transaction.catalog.heads.context(of: author, zone.id)
-  }
-
-  private var difference: CausalContext { context.difference(from: before) }
-
-  /// The bytes available for changes. The names of their tables and columns count towards it.
-  var room: Int {
-    var writer = ByteWriter()
-    difference.write(to: &writer)
-    return Limits.changeSet - ChangeSet.overhead - writer.bytes.count - 64
-  }
-
-  /// Encodes, encrypts and signs.
-  mutating func make(_ content: ChangeSetBody.Content, isFinal: Bool, _ writer: ChangeSetWriter) throws -> ChangeSet {
-    // The time is after every stamp inside, and after the author's last time.
-    let time = clock.tick(noted: now, now: now)
-    let index = zone.flushPart
-    let part = ChangeSetHeader.Part(
-      index: index, planned: max(zone.flushPlanned, index + 1), isFinal: isFinal || index + 1 >= StoreLimits.unitParts)
-    let header = ChangeSetHeader(
-      zone: writer.zone, author: writer.author, number: head.stored + 1, previous: head.storedID,
-      citation: writer.citation, time: time, epoch: writer.epoch, part: part)
-    let body = ChangeSetBody(context: difference, content: content)
-    // Nobody could ever read such a change set, and once signed, it could not be reverted.
-    guard body.elementCount <= Limits.elements else { throw DecodingError.limit("elements") }
-    let bytes = body.encoded(author: writer.author)
-    return try ChangeSet(header, body: bytes, key: writer.key, secrets: writer.secrets, with: writer.cryptography)
-  }
-
-  @discardableResult
-  mutating func append(
-    _ content: ChangeSetBody.Content, isFinal: Bool, _ transaction: Transaction, _ writer: ChangeSetWriter
-  ) throws -> ChangeSet {
-    let changeSet = try make(content, isFinal: isFinal, writer)
-    zone.clock = clock
-    try record(changeSet, isSynced: true, transaction)
-    return changeSet
-  }
-
-  /// Writes the log row and the author's tip, and counts the part.
-  mutating func record(_ changeSet: ChangeSet, isSynced: Bool, _ transaction: Transaction) throws {
-    try transaction.log.insert(changeSet, of: head.author, in: zone.id)
-    head.advance(to: changeSet)
-    try transaction.log.place(head.stored...head.stored, of: head.author, in: &zone)
-    head.applied = head.stored
-    if changeSet.header.part.isFinal {
-      head.merged = head.stored
-      head.mergedID = head.storedID
-      head.mergedTime = head.storedTime
-      zone.flushPart = 0
-      zone.flushSynced = 0
-      zone.flushValues = 0
-    } else {
-      zone.flushPart += 1
-      if isSynced { zone.flushSynced = zone.flushPart }
-    }
-    before = context
-    try transaction.catalog.heads.save(head, context: context, zone.id)
   }
 }

@@ -59,9 +59,9 @@ static inline int mesh_wal_sync(sqlite3 *db) {
   return log == 0 || log->pMethods == 0 ? SQLITE_OK : log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
 }
 
-// Whether this connection has the write lock, or takes it here; SQLITE_BUSY while another has it. To be called in the
+// Takes the write lock, unless this connection has it; SQLITE_BUSY while another has it. To be called in the
 // connection's busy handler only: what it takes, SQLite takes as well in the attempt that follows, and gives back.
-static inline int mesh_wal_has_write_lock(sqlite3 *db) {
+static inline int mesh_wal_take_write_lock(sqlite3 *db) {
   sqlite3_file *file = 0;
   int code = mesh_wal_file(db, &file);
   if (code != SQLITE_OK) return code;

@@ -117,15 +117,15 @@ import Testing
     _ = box.requests(of: peers(1), now: 0)
     var has = ChunkSet(count: 40)
     has.insert(1)
-    box.fetching.has(has, of: Self.asset.id, links[0], now: 1)
+    box.fetching.note(has, of: Self.asset.id, links[0], now: 1)
     #expect(chunks(box.requests(of: [peers(2)[1]], now: 1)) == [0])
     #expect(chunks(box.requests(of: peers(1), now: 1)) == [1])
     has.insert(5)
     #expect(box.arrived(1, of: Self.asset.id, from: links[0], now: 2))
     box.fetching.staged(1, of: Self.asset.id)
-    box.fetching.has(has, of: Self.asset.id, links[0], now: 2)
+    box.fetching.note(has, of: Self.asset.id, links[0], now: 2)
     #expect(chunks(box.requests(of: peers(1), now: 2)) == [5])
-    box.fetching.has(nil, of: Self.asset.id, links[0], now: 3)
+    box.fetching.note(nil, of: Self.asset.id, links[0], now: 3)
     #expect(box.requests(of: peers(1), now: 3).isEmpty)
     #expect(!box.requests(of: peers(1), now: 4 + AssetFetching.pause).isEmpty)
   }
@@ -151,7 +151,7 @@ import Testing
     // The device is asked first, and says every few seconds that it has everything.
     #expect(chunks(box.requests(of: peers(1), now: 0)) == [0])
     for now in stride(from: Int64(5_000), through: 15_000, by: 5_000) {
-      box.fetching.has(.all(40), of: Self.asset.id, links[0], now: now)
+      box.fetching.note(.all(40), of: Self.asset.id, links[0], now: now)
       box.fetching.expire(now: now)
     }
     var now = AssetFetching.patience + 1
@@ -160,8 +160,8 @@ import Testing
     #expect(asked.map(\.link) == [links[1]] && chunks(asked) == [0])
     // The device says that it has nothing, and then everything. It isn't asked before its pause is over, not even in
     // another session.
-    box.fetching.has(nil, of: Self.asset.id, links[0], now: now)
-    box.fetching.has(.all(40), of: Self.asset.id, links[0], now: now)
+    box.fetching.note(nil, of: Self.asset.id, links[0], now: now)
+    box.fetching.note(.all(40), of: Self.asset.id, links[0], now: now)
     #expect(box.requests(of: peers(1), now: now).isEmpty)
     box.fetching.lost(links[0])
     let again = AssetFetching.Peer(link: links[2], device: Self.device(0), zones: [Self.zone])
@@ -171,8 +171,8 @@ import Testing
     // The next pause is longer.
     now += AssetFetching.patience + 1
     box.fetching.expire(now: now)
-    box.fetching.has(nil, of: Self.asset.id, links[2], now: now)
-    box.fetching.has(.all(40), of: Self.asset.id, links[2], now: now)
+    box.fetching.note(nil, of: Self.asset.id, links[2], now: now)
+    box.fetching.note(.all(40), of: Self.asset.id, links[2], now: now)
     #expect(box.requests(of: [again], now: now + AssetFetching.pause).isEmpty)
     #expect(!box.requests(of: [again], now: now + 2 * AssetFetching.pause).isEmpty)
   }
@@ -182,8 +182,8 @@ import Testing
     box.fetching.want(WantedAssets([wanted()], isAll: true))
     _ = box.requests(of: peers(1), now: 0)
     box.fetching.expire(now: AssetFetching.patience + 1)
-    box.fetching.has(nil, of: Self.asset.id, links[0], now: AssetFetching.patience + 1)
-    box.fetching.has(.all(40), of: Self.asset.id, links[0], now: AssetFetching.patience + 1)
+    box.fetching.note(nil, of: Self.asset.id, links[0], now: AssetFetching.patience + 1)
+    box.fetching.note(.all(40), of: Self.asset.id, links[0], now: AssetFetching.patience + 1)
     let later = AssetFetching.patience + 1 + AssetFetching.pause
     #expect(box.requests(of: peers(2), now: later).map(\.link) == [links[1], links[0]])
     box.arrived(1, of: Self.asset.id, from: links[0], now: later)
@@ -224,9 +224,9 @@ import Testing
   @Test func whatNobodyHasMakesWayWhereOthersWait() {
     let wanted = Self.short(AssetFetching.assets)
     box.fetching.want(WantedAssets(wanted, isAll: false))
-    for entry in wanted.prefix(100) { box.fetching.has(nil, of: entry.asset.id, links[0], now: 0) }
+    for entry in wanted.prefix(100) { box.fetching.note(nil, of: entry.asset.id, links[0], now: 0) }
     #expect(!box.makesWay(peers(2), now: 1), "the other peer was not asked")
-    for entry in wanted.prefix(100) { box.fetching.has(nil, of: entry.asset.id, links[1], now: 1) }
+    for entry in wanted.prefix(100) { box.fetching.note(nil, of: entry.asset.id, links[1], now: 1) }
     #expect(box.fetching.absent(peers(2), now: 2).count == 100)
     box.makesWay(peers(2), now: 2)
     #expect(box.fetching.setAside == Set(wanted.prefix(AssetFetching.madeWay).map(\.asset.id)))
@@ -236,7 +236,7 @@ import Testing
     #expect(box.fetching.setAside.count == AssetFetching.madeWay, "all others have their turn")
     #expect(box.fetching.absent(peers(2), now: 3).count == 100)
     // One chunk has arrived.
-    box.fetching.has(.all(1), of: wanted[3].asset.id, links[1], now: 4)
+    box.fetching.note(.all(1), of: wanted[3].asset.id, links[1], now: 4)
     #expect(box.makesWay(peers(2), now: 4))
     #expect(!box.fetching.setAside.contains(wanted[3].asset.id))
     #expect(box.makesWay(peers(2), now: AssetFetching.pause + 1))
@@ -249,17 +249,17 @@ import Testing
     #expect(box.fetching.absent(peers(1), now: 0).isEmpty)
     var has = ChunkSet(count: 40)
     has.insert(1)
-    box.fetching.has(has, of: Self.asset.id, links[0], now: 0)
+    box.fetching.note(has, of: Self.asset.id, links[0], now: 0)
     #expect(box.fetching.absent(peers(1), now: 1) == [Self.asset.id], "it is here")
     has.insert(2)
-    box.fetching.has(has, of: Self.asset.id, links[0], now: 1)
+    box.fetching.note(has, of: Self.asset.id, links[0], now: 1)
     #expect(box.fetching.absent(peers(1), now: 2).isEmpty)
     box.fetching.pause(Self.asset.id, now: 2)
     let isPaused = [2, 1 + AssetFetching.pause, 2 + AssetFetching.pause].map {
       box.fetching.isPaused(Self.asset.id, now: $0)
     }
     #expect(isPaused == [true, true, false])
-    box.fetching.has(nil, of: Self.asset.id, links[0], now: 3)
+    box.fetching.note(nil, of: Self.asset.id, links[0], now: 3)
     #expect(box.fetching.absent(peers(1), now: 3).isEmpty, "it may well be there, and waits for room here")
   }
 
@@ -275,10 +275,10 @@ import Testing
     #expect(box.fetching.given(by: links[0]) == [Self.asset.id])
     #expect(box.fetching.given(by: links[1]).isEmpty)
     #expect(box.fetching.sources(peers(3), now: 500) == Array(links.prefix(2)))
-    box.fetching.has(nil, of: Self.asset.id, links[1], now: 600)
+    box.fetching.note(nil, of: Self.asset.id, links[1], now: 600)
     #expect(box.fetching.sources(of: Self.asset.id, peers(3), now: 600) == [links[0]])
     #expect(box.fetching.sources(peers(3), now: 600) == [links[0]])
-    box.fetching.has(nil, of: Self.asset.id, links[0], now: 700)
+    box.fetching.note(nil, of: Self.asset.id, links[0], now: 700)
     #expect(box.fetching.given(by: links[0]).isEmpty, "it does not have it any more")
     box.fetching.lost(links[0])
     #expect(box.fetching.sources(of: Self.asset.id, peers(3), now: 600).isEmpty)

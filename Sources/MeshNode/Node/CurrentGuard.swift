@@ -9,7 +9,7 @@ final class CurrentGuard: Sendable {
   ///
   /// - Parameter walGuard: The guard, or nil while no store is guarded.
   func set(_ walGuard: WALGuard?) {
-    walGuard?.willBeLookedAfter()
+    walGuard?.expectRegularLooks()
     current.withLock { $0 = walGuard }
   }
 

@@ -172,7 +172,7 @@ package final class AssetDownloads: Part {
 
   func learnChunks(_ link: LinkID, _ asset: AssetID, _ chunks: ChunkSet?, now: Moment) {
     copies.learnHolder(link, asset, chunks)
-    fetching.has(chunks, of: asset, link, now: now.steady)
+    fetching.note(chunks, of: asset, link, now: now.steady)
     requestChunks(now: now)
   }
 

@@ -178,7 +178,7 @@ struct AssetFetching: Sendable {
 
   /// Notes which chunks a peer says it has. Requested chunks that it doesn't have are requested from other peers. It
   /// still has to give the chunks that it says it has in time.
-  mutating func has(_ chunks: ChunkSet?, of asset: AssetID, _ link: LinkID, now: Int64) {
+  mutating func note(_ chunks: ChunkSet?, of asset: AssetID, _ link: LinkID, now: Int64) {
     guard let count = fetches[asset]?.staged.count else {
       if let chunks, chunks.present > 0 { aside[asset] = aside[asset].map { min($0, now) } }
       return release(link) { $0.asset == asset }

@@ -10,13 +10,13 @@ struct AssetSources: Step {
     for cell in try contents.cells(showing: asset.id) {
       if asset.size >= BlobServer.least, let rowid = try contents.rowid(of: cell, size: asset.size),
         let bytes = transaction.server.chunk(index, of: asset, cell, rowid: rowid),
-        isChunk(bytes, index, asset, manifest)
+        prove(bytes, index, asset, manifest)
       {
         return bytes
       }
       var found: [UInt8]?
       try contents.forEachChunk(of: cell, size: asset.size, index..<index + 1) { _, bytes in
-        if isChunk(bytes, index, asset, manifest) { found = bytes }
+        if prove(bytes, index, asset, manifest) { found = bytes }
         return false
       }
       if let found { return found }
@@ -24,8 +24,9 @@ struct AssetSources: Step {
     return nil
   }
 
-  /// Returns whether the bytes from a row are the chunk. They are hashed unless that was determined before.
-  func isChunk(_ bytes: [UInt8], _ index: Int, _ asset: Asset, _ manifest: AssetManifest) -> Bool {
+  /// Proves that the bytes from a row are the chunk. They are hashed, unless this was proven before. Returns false if they
+  /// are not the chunk.
+  func prove(_ bytes: [UInt8], _ index: Int, _ asset: Asset, _ manifest: AssetManifest) -> Bool {
     let sum = ChunkSum(bytes)
     if staged.proven.contains(sum, index, of: asset) { return true }
     guard manifest.isChunk(bytes, index, cryptography) else { return false }
@@ -91,7 +92,7 @@ struct AssetSources: Step {
     let isTaken = try take(asset, manifest, from: cell, showing: old.id, size: old.size) { chunk, bytes in
       for place in places[before.hash(ofChunk: chunk)] ?? [] {
         if stays, place == chunk {
-          if isChunk(bytes, chunk, old, before) { shared.insert(chunk) }
+          if prove(bytes, chunk, old, before) { shared.insert(chunk) }
         } else if manifest.isChunk(bytes, place, cryptography) {
           try staged.write(bytes, place, asset, manifest)
         }
@@ -127,9 +128,12 @@ struct AssetSources: Step {
     return true
   }
 
-  /// Returns whether the row still has its part of an asset, and the staging has the rest. Bytes can be written without
-  /// firing triggers. If another connection has written meanwhile, they are compared again.
-  func isReady(_ asset: Asset, toPatch cell: Cell, showing old: Asset?) throws -> Bool {
+  /// Confirms that the row still has its part of an asset, and the staging has the rest. Bytes can be written without
+  /// firing triggers. If another connection has written meanwhile, they are compared again. If they differ, the row is
+  /// shared no longer.
+  ///
+  /// - Returns: False if the row can't be patched.
+  func confirmShared(_ asset: Asset, toPatch cell: Cell, showing old: Asset?) throws -> Bool {
     guard let old, let shared = staged.shared[asset.id], staged.complete.contains(asset.id),
       shared.source == StagedAssets.Source(cell, showing: old.id)
     else { return false }
@@ -147,7 +151,7 @@ struct AssetSources: Step {
     guard let manifest = try contents.manifest(asset.id) else { return false }
     var isSame = true
     let isThere = try contents.forEachChunk(of: cell, size: asset.size) { index, bytes in
-      isSame = !chunks.contains(index) || isChunk(bytes, index, asset, manifest)
+      isSame = !chunks.contains(index) || prove(bytes, index, asset, manifest)
       return isSame
     }
     return isThere && isSame

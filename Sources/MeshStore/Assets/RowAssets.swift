@@ -40,7 +40,7 @@ struct RowAssets: Step {
         untouched.insert(column)
         shown[column] = old?.shown[column]
       } else if updates, case let cell = Cell(table: table, key: ref.key, index: index),
-        try transaction.sources.isReady(asset, toPatch: cell, showing: old?.shown[column]?.asset)
+        try transaction.sources.confirmShared(asset, toPatch: cell, showing: old?.shown[column]?.asset)
       {
         untouched.insert(column)
         patched[column] = asset

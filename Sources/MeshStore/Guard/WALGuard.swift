@@ -59,7 +59,7 @@ package final class WALGuard: Sendable {
   }
 
   /// Tells the guard that `look` is called regularly from now on.
-  package func willBeLookedAfter() { keeper.withLock { $0.isLookedAfter = true } }
+  package func expectRegularLooks() { keeper.withLock { $0.isLookedAfter = true } }
 
   func close() { keeper.withLock { $0.close() } }
 

@@ -243,7 +243,7 @@ final class WALKeeper {
   /// Handles a lock that is taken, for the checkpointer. Gives up the mark, or sleeps. Returns false to give up.
   private func waitForLock() -> Bool {
     waits += 1
-    if isEmptying, mesh_wal_has_write_lock(checkpointer.handle) == SQLITE_OK {
+    if isEmptying, mesh_wal_take_write_lock(checkpointer.handle) == SQLITE_OK {
       if mark != nil {
         // SQLite takes the checkpoint lock first, so both are held now. Nobody can write or checkpoint until this
         // checkpoint is done.

@@ -31,7 +31,9 @@ final class BirthWriter {
   /// Writes a birth. Returns false, and writes nothing, if the change is not of this simple kind, the record is known
   /// here, or SQLite refuses the row.
   func write(_ ref: RecordRef, _ change: RowChange) throws -> Bool {
-    guard change.generation.isAlive, table.keeps(change.key), try isSimple(change), let shape else { return false }
+    guard change.generation.isAlive, table.keeps(change.key), let shape = try preparedShape(for: change) else {
+      return false
+    }
     let record = shape.birth.record(
       key: change.key, generation: change.generation, stamp: change.stamp, local: try records.local(change.stamp),
       records.transaction.cryptography
@@ -63,21 +65,21 @@ final class BirthWriter {
     return .null
   }
 
-  /// Returns whether the change has one stamp for all fields, its values travel inline, and the table has the columns
-  /// and keeps the values unchanged.
-  private func isSimple(_ change: RowChange) throws -> Bool {
+  /// Returns the shape of a change that has one stamp for all fields, and whose values travel inline, if the table has
+  /// the columns and keeps the values unchanged. Returns nil for all others.
+  private func preparedShape(for change: RowChange) throws -> Shape? {
     for field in change.fields {
       guard field.stamp == nil, case .value(let value) = field.value, let place = places[field.column],
         table.columns[place].schema.affinity.keeps(value), table.holds(value)
-      else { return false }
+      else { return nil }
     }
     if let shape, shape.fields.count == change.fields.count,
       shape.fields.indices.allSatisfy({ shape.fields[$0] == change.fields[$0].column })
     {
-      return true
+      return shape
     }
     shape = try make(change)
-    return shape != nil
+    return shape
   }
 
   /// Returns nil if SQLite can't prepare the statement, because a trigger or a constraint needs something that only the

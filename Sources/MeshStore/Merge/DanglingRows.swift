@@ -19,9 +19,9 @@ final class DanglingRows {
 
   func areThereAny() throws -> Bool { try hasAny.get() }
 
-  /// Returns whether the row stays although the parent is missing.
-  func mayStay(_ ref: RecordRef, _ parent: RecordRef) throws -> Bool {
-    if try records.reason(missing: parent) == .parentElsewhere { return try isToFollow(ref, parent) }
+  /// Lets the row stay although the parent is missing, if there is a reason for it. Returns false if there is none.
+  func letStay(_ ref: RecordRef, _ parent: RecordRef) throws -> Bool {
+    if try records.reason(missing: parent) == .parentElsewhere { return try letFollow(ref, parent) }
     if let flushing, flushing.rekeyed.contains(parent) || written.contains(ref) {
       if flushing.rekeyed.contains(parent) { transaction.reached(.keyRenamed) }
       return true
@@ -30,9 +30,12 @@ final class DanglingRows {
     return try hasAny.get() && transaction.held.danglingParents(of: ref, in: records.zone.id).contains(parent)
   }
 
-  /// Returns whether a noted row stays until it moves to the zone in which its parent has appeared. The program must find
-  /// it meanwhile. A row doesn't follow another record that happens to have the key of an earlier parent.
-  private func isToFollow(_ ref: RecordRef, _ parent: RecordRef) throws -> Bool {
+  /// Makes a noted row follow its parent, if the parent has appeared in another zone. The row stays until it moves there,
+  /// because the program must find it meanwhile. A row doesn't follow another record that happens to have the key of an
+  /// earlier parent.
+  ///
+  /// - Returns: False if it doesn't follow.
+  private func letFollow(_ ref: RecordRef, _ parent: RecordRef) throws -> Bool {
     let zones = try transaction.catalog.zones()
     guard zones.privateZone == records.zone.id, try records.load(parent) == nil,
       let zone = try transaction.occupant(parent, besides: records.zone.id), zones.mayWrite(zone),

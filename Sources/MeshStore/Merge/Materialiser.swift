@@ -102,7 +102,7 @@ final class Materialiser {
     if try withhold(&version) { return }
     var isFree = true
     if let others, let rival = try transaction.occupant(ref, besides: records.zone.id) {
-      guard try others.mayTake(ref, from: rival, self) else {
+      guard try others.take(ref, from: rival, self) else {
         version.record.held = .slotTaken
         version.record.extra = try local.aside(values, ref, table, old, record)
         return try records.save(ref, version.record, replacing: old)
@@ -358,7 +358,7 @@ final class Materialiser {
       let parentRef = RecordRef(table: parent.id, key: parent.parentKey(value))
       if try isPresent(parentRef, parent, value, for: home == reference ? ref : nil) {
         if reference.isReset, record.extra[column] != nil, row[reference.column] != value { restored.insert(column) }
-      } else if row[reference.column] == value, try dangling.mayStay(ref, parentRef) {
+      } else if row[reference.column] == value, try dangling.letStay(ref, parentRef) {
         try wait(ref, for: parentRef)
         try dangling.keep(ref)
       } else {

@@ -37,7 +37,7 @@ final class Materialisers {
   }
 
   /// Frees the row for a record that comes before the one that shows it. Returns false if it doesn't come before.
-  func mayTake(_ ref: RecordRef, from rival: Int64, _ claimant: Materialiser) throws -> Bool {
+  func take(_ ref: RecordRef, from rival: Int64, _ claimant: Materialiser) throws -> Bool {
     guard try first.transaction.catalog.zones().precedes(claimant.records.zone.id, rival) else { return false }
     try of(rival)?.giveUp(ref, isOver: false)
     return true

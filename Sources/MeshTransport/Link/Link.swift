@@ -190,12 +190,13 @@ extension Link {
     inboundContinuation.yield(message)
   }
 
-  /// Returns whether to read more. If the consumer is too far behind, the result is false, and the carrier is told
-  /// later to resume.
-  func mayRead() -> Bool {
+  /// Pauses reading if the consumer is too far behind. The carrier is told later to resume.
+  ///
+  /// - Returns: True if reading is paused.
+  func pauseReadingIfBehind() -> Bool {
     state.withLockedValue { state in
       state.isReadingPaused = state.unconsumedBytes > limits.inboundBytes
-      return !state.isReadingPaused
+      return state.isReadingPaused
     }
   }
 

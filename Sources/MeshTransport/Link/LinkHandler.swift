@@ -49,7 +49,7 @@ final class LinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
   }
 
   func read(context: ChannelHandlerContext) {
-    if link?.mayRead() ?? true { context.read() } else { isReadPending = true }
+    if link?.pauseReadingIfBehind() ?? false { isReadPending = true } else { context.read() }
   }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) { drain(context) }

@@ -98,7 +98,7 @@ import Testing
   @Test func whereSomebodyLooksTheStoreLeavesALongLogToTheNextLook() throws {
     let (peer, other) = try guarded()
     let walGuard = try peer.store.file.startGuard(clock: clock)
-    walGuard.willBeLookedAfter()
+    walGuard.expectRegularLooks()
     try other.run("INSERT INTO item (title) VALUES (zeroblob(\(WALKeeper.alarm + 1 << 20)))")
     try peer.store.access.write { try $0.sql.run("INSERT INTO item (title) VALUES (1)") }
     #expect(peer.store.file.walStatus().bytes > WALKeeper.alarm)

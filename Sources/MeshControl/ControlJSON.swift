@@ -16,7 +16,7 @@ package enum ControlJSON {
     return Array(escaped(String(decoding: try encoder.encode(value), as: UTF8.self)).utf8)
   }
 
-  /// Decodes an object. Keys that the type doesn't have are ignored. Throws `DecodingError` if one is missing, or a
+  /// Decodes an object. Keys that the type doesn't have are ignored. Throws `FormatError` if one is missing, or a
   /// time is not ISO 8601 with milliseconds.
   package static func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
     let decoder = JSONDecoder()

@@ -84,7 +84,7 @@ public struct KeptBlobs: Codable, Hashable, Sendable {
 /// Work on many rows, which the node does in slices beside everything else.
 public struct WorkReport: Codable, Hashable, Sendable {
   /// A kind of work.
-  public enum Task: String, Codable, Sendable {
+  public enum Kind: String, Codable, Sendable {
     /// The node takes in the rows of a table.
     case takeIn = "take-in"
     /// The node compares the rows of a table with what is merged.
@@ -96,7 +96,7 @@ public struct WorkReport: Codable, Hashable, Sendable {
   }
 
   /// The kind of work.
-  public var task: Task
+  public var task: Kind
   /// The table, or nil if the work is about all tables.
   @OrNull public var table: String?
   /// The number of rows, change sets or records that are done.
@@ -104,7 +104,7 @@ public struct WorkReport: Codable, Hashable, Sendable {
   /// The number of all of them, as far as it is known.
   public var total: Int
 
-  package init(task: Task, table: String?, done: Int, total: Int) {
+  package init(task: Kind, table: String?, done: Int, total: Int) {
     (self.task, self.table, self.done, self.total) = (task, table, done, total)
   }
 }

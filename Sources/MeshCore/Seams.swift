@@ -1,5 +1,5 @@
 /// The wall clock, as a parameter. The simulator supplies its own.
-package protocol Clock: Sendable {
+package protocol TimeSource: Sendable {
   /// Returns the milliseconds since 1970-01-01T00:00:00Z. The value may jump in either direction.
   func milliseconds() -> Int64
 }

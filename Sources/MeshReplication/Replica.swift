@@ -165,7 +165,7 @@ package final class Replica: Part {
         try handle(link, delivered, now: now)
       }
       return isForEverybody(message, from: link)
-    } catch let error as DecodingError {
+    } catch let error as FormatError {
       sessions.end(link, .protocolViolation, "a message broke a rule of the format: \(error)")
       return false
     }

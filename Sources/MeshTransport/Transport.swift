@@ -8,7 +8,7 @@ import NIOPosix
 package struct Transport: Sendable {
   private let keys: DeviceKeys
   private let randomness: any Randomness
-  private let clock: any MeshCore.Clock
+  private let clock: any TimeSource
   private let limits: TransportLimits
   private let group: any EventLoopGroup
   private let network: LocalNetwork?
@@ -22,7 +22,7 @@ package struct Transport: Sendable {
   ///   - network: The network to use instead of sockets, or nil for TCP.
   ///   - logger: The logger for refused connections and failed handshakes, at the level debug.
   package init(
-    keys: DeviceKeys, randomness: any Randomness, clock: any MeshCore.Clock,
+    keys: DeviceKeys, randomness: any Randomness, clock: any TimeSource,
     limits: TransportLimits = TransportLimits(),
     group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, network: LocalNetwork? = nil,
     logger: Logger = Logger(label: "mesh.transport")

@@ -89,7 +89,7 @@ struct Asset: AsyncParsableCommand {
       let look = Duration.milliseconds(key == nil ? 1_000 : 200)
       let need = NodeAccess.Need.daemon(because: "Only a running daemon downloads BLOBs.")
       let report = try await home.access().withNode(need) { node in
-        try await Progress.during("fetching", detail: { await Self.progress(node, state) }) {
+        try await ProgressLine.during("fetching", detail: { await Self.progress(node, state) }) {
           let deadline = ContinuousClock.now + limit
           var report = try await node.perform(fetching)
           while Self.isComing(report), ContinuousClock.now < deadline {

@@ -60,7 +60,7 @@ struct Init: AsyncParsableCommand {
     defer { lock.release() }
     let report: InitReport
     do {
-      report = try await Progress.during(options.link == nil ? "making the node" : "joining") {
+      report = try await ProgressLine.during(options.link == nil ? "making the node" : "joining") {
         try await NodeOpener().initialize(options, home: home, lock: lock) { Output.note(printable($0)) }
       }
     } catch {

@@ -33,7 +33,7 @@ struct NodeAccess {
   ) async throws -> Request.Answer {
     try await withNode(need) { node in
       guard let what else { return try await node.perform(request) }
-      return try await Progress.during(what) { try await node.perform(request) }
+      return try await ProgressLine.during(what) { try await node.perform(request) }
     }
   }
 
@@ -42,7 +42,7 @@ struct NodeAccess {
   /// - Parameter what: The node's work in the meantime, for the person who waits.
   func filled(_ what: String) async throws {
     let report = try await withNode(.home) { node in
-      try await Progress.during(what, detail: { await Progress.filling(node) }) {
+      try await ProgressLine.during(what, detail: { await ProgressLine.filling(node) }) {
         try await node.perform(WaitRequest(here: true))
       }
     }

@@ -33,7 +33,7 @@ struct Status: AsyncParsableCommand {
       ("pending", report.pending.counted("row", "rows")),
     ]
     if let listen = report.listen { facts.append(("listening", listen)) }
-    for work in report.work { facts.append(("working", Progress.text(work))) }
+    for work in report.work { facts.append(("working", ProgressLine.text(work))) }
     for (reason, count) in report.held.sorted(by: { $0.key < $1.key }) {
       facts.append(("held", "\(count): \(reason)"))
     }

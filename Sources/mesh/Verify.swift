@@ -26,7 +26,7 @@ struct Verify: AsyncParsableCommand {
     let timeout = timeout.duration
     let need = NodeAccess.Need.daemon(because: "Only a running daemon is connected to the devices to compare with.")
     let report = try await home.access().withNode(need) { node in
-      try await Progress.during("waiting for equal vectors", detail: { await Progress.behind(node) }) {
+      try await ProgressLine.during("waiting for equal vectors", detail: { await ProgressLine.behind(node) }) {
         try await node.perform(VerifyRequest(timeout: timeout))
       }
     }
@@ -99,7 +99,7 @@ struct Wait: AsyncParsableCommand {
     let timeout = timeout.duration
     let need = NodeAccess.Need.daemon(because: "Only a running daemon sends and receives.")
     let report = try await home.access().withNode(need) { node in
-      try await Progress.during("waiting", detail: { await Progress.behind(node) }) {
+      try await ProgressLine.during("waiting", detail: { await ProgressLine.behind(node) }) {
         try await node.perform(WaitRequest(timeout: timeout))
       }
     }

@@ -7,7 +7,7 @@ import Testing
 
   private func message(_ toml: String) -> String? {
     do {
-      _ = try Configuration(toml: toml, path: path)
+      _ = try HomeConfiguration(toml: toml, path: path)
       return nil
     } catch {
       #expect(error.code == .configuration)
@@ -16,16 +16,16 @@ import Testing
   }
 
   @Test func whatIsWrittenIsReadAgain() throws {
-    let all = Configuration(
+    let all = HomeConfiguration(
       database: "/data/od\"d\\ \u{7}né.db", listen: HostPort(host: "::1", port: 0),
       advertise: HostPort(host: "host.example", port: 7404), peers: [peer, HostPort(host: "b", port: 1)])
-    #expect(try Configuration(toml: all.toml, path: path) == all)
-    let least = Configuration(database: "/n.db")
-    #expect(try Configuration(toml: least.toml, path: path) == least)
-    #expect(try Configuration(toml: "database = '/n.db'", path: path) == least)
-    let sized = Configuration(database: "/n.db", keptBlobs: 1536 << 20)
+    #expect(try HomeConfiguration(toml: all.toml, path: path) == all)
+    let least = HomeConfiguration(database: "/n.db")
+    #expect(try HomeConfiguration(toml: least.toml, path: path) == least)
+    #expect(try HomeConfiguration(toml: "database = '/n.db'", path: path) == least)
+    let sized = HomeConfiguration(database: "/n.db", keptBlobs: 1536 << 20)
     #expect(sized.toml.contains("keep-blobs = \"1536MiB\""))
-    #expect(try Configuration(toml: sized.toml, path: path) == sized)
+    #expect(try HomeConfiguration(toml: sized.toml, path: path) == sized)
   }
 
   @Test(
@@ -34,7 +34,7 @@ import Testing
       ("0", 0), ("7", 7), ("0B", 0), ("512 MiB", 512 << 20), ("1GiB", 1 << 30), ("3TiB", 3 << 40), ("20KiB", 20 << 10),
     ])
   func sizes(text: String, bytes: Int) throws {
-    #expect(try Configuration(toml: "database = '/n'\nkeep-blobs = '\(text)'", path: path).keptBlobs == bytes)
+    #expect(try HomeConfiguration(toml: "database = '/n'\nkeep-blobs = '\(text)'", path: path).keptBlobs == bytes)
   }
 
   @Test(arguments: [

@@ -20,7 +20,7 @@ import Testing
       try home.write(.deviceKey, [1, 2, 3])
       try home.write(.zone(id: "zone-abc"), [4])
       try home.write(.accountState, [5], mode: 0o644)
-      try home.write(Configuration(database: "/data/notes.db"))
+      try home.write(HomeConfiguration(database: "/data/notes.db"))
       #expect(try mode(of: home.path) == 0o700)
       #expect(try mode(of: home.path(of: .deviceKey)) == 0o600)
       #expect(try mode(of: home.path(of: .zone(id: "zone-abc"))) == 0o600)
@@ -44,7 +44,7 @@ import Testing
         try Data([1]).write(to: URL(filePath: "\(home.path)/\(name)"))
       }
       for file in HomeFile.others + [.zone(id: "zone-abc")] { try home.write(file, [1]) }
-      try home.write(Configuration(database: "\(home.path)/app.db"))
+      try home.write(HomeConfiguration(database: "\(home.path)/app.db"))
       try home.removeFiles()
       let left = try #require(FileManager.default.enumerator(atPath: home.path)).compactMap { $0 as? String }
       #expect(left.sorted() == ["app.db", "staging", "staging/photo", "zones", "zones/notes"])
@@ -80,7 +80,7 @@ import Testing
       try home.write(.deviceKey, [1])
       #expect(code { _ = try Home.open(at: path) } == .unfinished)
       #expect(code { _ = try Home.create(at: path) } == nil)
-      try home.write(Configuration(database: "/x.db"))
+      try home.write(HomeConfiguration(database: "/x.db"))
       #expect(code { _ = try Home.open(at: path) } == nil)
       #expect(code { _ = try Home.create(at: path) } == .exists)
       try home.write(.accountKey, [1])
@@ -94,7 +94,7 @@ import Testing
   func aHomeThatOthersCanEnterIsRefusedWithItsMending(mode: Int) async throws {
     try await withTemporaryDirectory { root in
       let home = try Home.create(at: "\(root)/home")
-      try home.write(Configuration(database: "/x.db"))
+      try home.write(HomeConfiguration(database: "/x.db"))
       try setMode(mode, of: home.path)
       let error = #expect(throws: HomeError.self) { try Home.open(at: home.path) }
       #expect(error?.code == .permissions)
@@ -107,7 +107,7 @@ import Testing
     try await withTemporaryDirectory { root in
       let home = try Home.create(at: "\(root)/home")
       try home.write(file, [1])
-      try home.write(Configuration(database: "/x.db"))
+      try home.write(HomeConfiguration(database: "/x.db"))
       try setMode(0o640, of: home.path(of: file))
       for attempt in [{ _ = try Home.open(at: home.path) }, { _ = try home.read(file) }] {
         let error = #expect(throws: HomeError.self) { try attempt() }
@@ -120,7 +120,7 @@ import Testing
   @Test func symbolicLinksAreRefused() async throws {
     try await withTemporaryDirectory { root in
       let home = try Home.create(at: "\(root)/home")
-      try home.write(Configuration(database: "/x.db"))
+      try home.write(HomeConfiguration(database: "/x.db"))
       try FileManager.default.createSymbolicLink(atPath: "\(root)/link", withDestinationPath: home.path)
       #expect(code { _ = try Home.open(at: "\(root)/link") } == .symlink)
       try FileManager.default.createSymbolicLink(

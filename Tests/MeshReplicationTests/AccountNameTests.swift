@@ -37,6 +37,6 @@ import Testing
   @Test(
     "names are no more than a line of text", arguments: ["", "a\n", "\u{1b}[2J", String(repeating: "x", count: 65)])
   func malformed(name: String) {
-    #expect(throws: DecodingError.self) { try Message.decode(Message.accountName(name).encoded) }
+    #expect(throws: FormatError.self) { try Message.decode(Message.accountName(name).encoded) }
   }
 }

@@ -12,7 +12,7 @@ struct FixedRandomness: Randomness {
 }
 
 /// A clock that stands still until it is moved.
-final class ManualClock: MeshCore.Clock {
+final class ManualClock: TimeSource {
   private let now = NIOLockedValueBox<Int64>(1_000_000)
   func milliseconds() -> Int64 { now.withLockedValue { $0 } }
   func advance(by milliseconds: Int64) { now.withLockedValue { $0 += milliseconds } }
@@ -24,7 +24,7 @@ func keys(_ value: UInt8) -> DeviceKeys { DeviceKeys(randomness: FixedRandomness
 func counting(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) } }
 
 func transport(
-  _ key: UInt8, limits: TransportLimits = TransportLimits(), clock: any MeshCore.Clock = ManualClock(),
+  _ key: UInt8, limits: TransportLimits = TransportLimits(), clock: any TimeSource = ManualClock(),
   group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
 ) -> Transport {
   Transport(keys: keys(key), randomness: SystemRandomness(), clock: clock, limits: limits, group: group)

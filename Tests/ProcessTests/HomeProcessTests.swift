@@ -8,7 +8,7 @@ import Testing
   private func makeHome(_ mesh: MeshProcess) throws -> Home {
     let home = try Home.create(at: mesh.home)
     try home.write(.deviceKey, [1])
-    try home.write(Configuration(database: mesh.database))
+    try home.write(HomeConfiguration(database: mesh.database))
     return home
   }
 

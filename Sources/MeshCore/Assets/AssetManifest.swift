@@ -29,7 +29,7 @@ package struct AssetManifest: Hashable, Sendable {
 
   /// Returns the asset that this manifest describes. Its id is the keyed BLAKE2b-256 hash of `mesh/1/asset` ‖ u64 size
   /// ‖ hashes.
-  package func asset(_ cryptography: any Cryptography) throws(DecodingError) -> Asset {
+  package func asset(_ cryptography: any Cryptography) throws(FormatError) -> Asset {
     var writer = ByteWriter(capacity: hashes.count + 20)
     writer.raw(Array("mesh/1/asset".utf8))
     writer.uint64(UInt64(size))
@@ -109,7 +109,7 @@ extension AssetManifest {
     writer.raw(hashes)
   }
 
-  package init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(FormatError) {
     key = try reader.raw(Self.keySize)
     size = try reader.count(Limits.asset, "asset")
     guard Asset.isAsset(size: size) else { throw .invalid("an asset is longer than a blob in a change set") }

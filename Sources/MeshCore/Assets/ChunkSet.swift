@@ -77,7 +77,7 @@ extension ChunkSet {
     }
   }
 
-  package init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(FormatError) {
     let count = try reader.count(Asset.chunkCount(size: Limits.asset), "chunks")
     self.init(count: count)
     for byte in 0..<(count + 7) / 8 {

@@ -18,7 +18,7 @@ package struct ChangeSet: Hashable, Sendable {
   package static let overhead = 32 + 40 + 32 + 8 + 32 + 4 * 10 + 2 + nonceSize + tagSize + signatureSize
 
   /// Parses without checking the signature. The `id` is computed.
-  package init(_ bytes: [UInt8], with cryptography: any Cryptography) throws(DecodingError) {
+  package init(_ bytes: [UInt8], with cryptography: any Cryptography) throws(FormatError) {
     guard bytes.count <= Limits.changeSet else { throw .limit("change set") }
     var reader = ByteReader(bytes)
     var bodySize = 0
@@ -36,7 +36,7 @@ package struct ChangeSet: Hashable, Sendable {
   /// body.
   static func id(
     _ header: [UInt8], _ bodyHash: [UInt8], _ cryptography: any Cryptography
-  ) throws(DecodingError) -> ChangeSetID {
+  ) throws(FormatError) -> ChangeSetID {
     guard let id = ChangeSetID(cryptography.hash(header + bodyHash)) else { throw .invalid("a hash of 32 bytes") }
     return id
   }
@@ -52,7 +52,7 @@ package struct ChangeSet: Hashable, Sendable {
   package init(
     _ header: ChangeSetHeader, body: [UInt8], key: EpochKey, secrets: any DeviceSecrets,
     with cryptography: any Cryptography
-  ) throws(DecodingError) {
+  ) throws(FormatError) {
     var writer = ByteWriter(capacity: body.count + Self.overhead)
     header.write(to: &writer, bodySize: Self.nonceSize + body.count + Self.tagSize)
     let head = writer.bytes

@@ -46,14 +46,14 @@ package struct ChangeSetBody: Hashable, Sendable {
 
   /// Decodes a decrypted body.
   /// // - Parameter author: The author in the header.
-  /// - Throws: A `DecodingError` if the bytes break a rule of the format.
-  package init(_ bytes: [UInt8], author: Author) throws(DecodingError) {
+  /// - Throws: A `FormatError` if the bytes break a rule of the format.
+  package init(_ bytes: [UInt8], author: Author) throws(FormatError) {
     var reader = ByteReader(bytes)
     context = try CausalContext(from: &reader)
     guard context[author] == nil else { throw .invalid("an author does not name itself in its causal past") }
     switch try reader.byte() {
     case Kind.changes:
-      let others = try reader.list(Limits.authors, "authors") { (reader: inout ByteReader) throws(DecodingError) in
+      let others = try reader.list(Limits.authors, "authors") { (reader: inout ByteReader) throws(FormatError) in
         try Author(from: &reader)
       }
       let authors = AuthorTable(author, others: others)
@@ -88,7 +88,7 @@ struct ElementRoom {
   private(set) var left = Limits.elements
 
   /// Takes `count` elements. Call it before anything is read or reserved for them.
-  mutating func take(_ count: Int) throws(DecodingError) {
+  mutating func take(_ count: Int) throws(FormatError) {
     guard count <= left else { throw .limit("elements") }
     left -= count
   }
@@ -143,7 +143,7 @@ package struct LongValuePiece: Hashable, Sendable {
     writer.sized(bytes)
   }
 
-  init(from reader: inout ByteReader) throws(DecodingError) {
+  init(from reader: inout ByteReader) throws(FormatError) {
     ordinal = try reader.varint()
     let offset = try reader.count(Limits.longValue, "long value")
     self.offset = UInt64(offset)

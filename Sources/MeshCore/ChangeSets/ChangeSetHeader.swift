@@ -74,7 +74,7 @@ package struct ChangeSetHeader: Hashable, Sendable {
     writer.varint(bodySize)
   }
 
-  init(from reader: inout ByteReader, bodySize: inout Int) throws(DecodingError) {
+  init(from reader: inout ByteReader, bodySize: inout Int) throws(FormatError) {
     guard try reader.byte() == Self.version else { throw .unknown("change set version") }
     zone = try ZoneID(from: &reader)
     author = try Author(from: &reader)

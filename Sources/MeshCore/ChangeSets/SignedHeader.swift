@@ -31,7 +31,7 @@ package struct SignedHeader: Hashable, Sendable {
   }
 
   /// Parses without checking the signature. The `id` is computed.
-  package init(from reader: inout ByteReader, _ cryptography: any Cryptography) throws(DecodingError) {
+  package init(from reader: inout ByteReader, _ cryptography: any Cryptography) throws(FormatError) {
     var bodySize = 0
     header = try ChangeSetHeader(from: &reader, bodySize: &bodySize)
     var writer = ByteWriter()

@@ -84,7 +84,7 @@ package enum FieldValue: Hashable, Sendable {
     }
   }
 
-  init(from reader: inout ByteReader) throws(DecodingError) {
+  init(from reader: inout ByteReader) throws(FormatError) {
     let tag = try reader.byte()
     switch tag {
     case Self.assetTag: self = .asset(try AssetManifest(from: &reader))
@@ -133,9 +133,9 @@ extension TableChanges {
     }
   }
 
-  init(from reader: inout ByteReader, authors: AuthorTable, room: inout ElementRoom) throws(DecodingError) {
+  init(from reader: inout ByteReader, authors: AuthorTable, room: inout ElementRoom) throws(FormatError) {
     table = try reader.text(Limits.name, "table name")
-    columns = try reader.list(min(Limits.columns, room.left), "columns") { reader throws(DecodingError) in
+    columns = try reader.list(min(Limits.columns, room.left), "columns") { reader throws(FormatError) in
       try reader.text(Limits.name, "column name")
     }
     try room.take(columns.count)
@@ -193,7 +193,7 @@ extension RowChange {
 
   init(
     from reader: inout ByteReader, after before: RowChange?, columns: Int, authors: AuthorTable, room: inout ElementRoom
-  ) throws(DecodingError) {
+  ) throws(FormatError) {
     let flags = try reader.byte()
     guard flags <= RowFlag.all else { throw .unknown("row flag") }
     isLife = flags & RowFlag.life != 0
@@ -239,7 +239,7 @@ extension RowChange {
   }
 
   /// Throws unless every flag is set that can be set, so that a row has only one encoding.
-  private func checkFlags(_ flags: UInt8, _ before: RowChange?) throws(DecodingError) {
+  private func checkFlags(_ flags: UInt8, _ before: RowChange?) throws(FormatError) {
     if let before, flags & RowFlag.sameShape == 0, hasShape(of: before) { throw .invalid("a shape is written once") }
     if let before, flags & RowFlag.sameStamp == 0, stamp == before.stamp { throw .invalid("a stamp is written once") }
     guard flags & RowFlag.ownStamps != 0 else { return }
@@ -250,7 +250,7 @@ extension RowChange {
 
   private static func stamp(
     _ index: UInt64, _ reader: inout ByteReader, _ authors: AuthorTable
-  ) throws(DecodingError) -> Stamp {
+  ) throws(FormatError) -> Stamp {
     guard index <= UInt64(Limits.authors), let author = authors.author(Int(index)) else { throw .limit("author index") }
     return Stamp(time: HybridTime(try reader.uint64()), author: author)
   }

@@ -28,7 +28,7 @@ package struct AccountGenesis: Hashable, Sendable {
     writer.raw(salt)
   }
 
-  package init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(FormatError) {
     guard try reader.byte() == Self.version else { throw .unknown("account version") }
     signingKey = try reader.raw(32)
     recoveryKey = try reader.raw(32)
@@ -96,7 +96,7 @@ package struct CertificateRequest: Hashable, Sendable {
     writer.raw(signature)
   }
 
-  package init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(FormatError) {
     device = try DeviceID(from: &reader)
     sessionKey = try reader.raw(32)
     sealingKey = try reader.raw(32)
@@ -177,7 +177,7 @@ package struct Certificate: Hashable, Sendable {
     writer.raw(signature)
   }
 
-  package init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(FormatError) {
     (account, authority) = try Authority.readVersion(&reader, "certificate version")
     request = try CertificateRequest(from: &reader)
     serial = try reader.raw(16)
@@ -254,7 +254,7 @@ package struct Revocation: Hashable, Sendable {
     writer.raw(signature)
   }
 
-  package init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(FormatError) {
     (account, authority) = try Authority.readVersion(&reader, "revocation version")
     device = try DeviceID(from: &reader)
     serial = try reader.raw(16)

@@ -347,15 +347,15 @@ package struct AccountState: Hashable, Sendable {
   package init(
     from reader: inout ByteReader, _ cryptography: any Cryptography,
     knowing known: (AccountID) -> AccountState? = { _ in nil }
-  ) throws(DecodingError) {
+  ) throws(FormatError) {
     let genesis = try AccountGenesis(from: &reader)
     guard var state = AccountState(genesis, cryptography) else { throw .invalid("a hash of 32 bytes") }
     let known = known(state.id)
     let certificates = try reader.list(Limits.certificates, "certificates") {
-      (reader: inout ByteReader) throws(DecodingError) in try Certificate(from: &reader)
+      (reader: inout ByteReader) throws(FormatError) in try Certificate(from: &reader)
     }
     let revocations = try reader.list(Limits.revocations, "revocations") {
-      (reader: inout ByteReader) throws(DecodingError) in try Revocation(from: &reader)
+      (reader: inout ByteReader) throws(FormatError) in try Revocation(from: &reader)
     }
     if !reader.isAtEnd { try state.readTail(&reader, cryptography) }
     for certificate in certificates {
@@ -374,16 +374,16 @@ package struct AccountState: Hashable, Sendable {
     self = state
   }
 
-  private mutating func readTail(_ reader: inout ByteReader, _ cryptography: any Cryptography) throws(DecodingError) {
+  private mutating func readTail(_ reader: inout ByteReader, _ cryptography: any Cryptography) throws(FormatError) {
     guard try reader.byte() == Self.tailVersion else { throw .unknown("account state version") }
     if try reader.flag() {
       guard insert(try Successor(from: &reader), cryptography) else { throw .invalid("successor signature") }
     }
     let promotions = try reader.list(Limits.promotions, "promotions") {
-      (reader: inout ByteReader) throws(DecodingError) in try Promotion(from: &reader)
+      (reader: inout ByteReader) throws(FormatError) in try Promotion(from: &reader)
     }
     let demotions = try reader.list(Limits.promotions, "demotions") {
-      (reader: inout ByteReader) throws(DecodingError) in try Demotion(from: &reader)
+      (reader: inout ByteReader) throws(FormatError) in try Demotion(from: &reader)
     }
     guard Self.isAscending(promotions.map(\.serial)), Self.isAscending(demotions.map(\.serial)) else {
       throw .invalid("promotions and demotions in ascending order")

@@ -55,7 +55,7 @@ package struct Successor: Hashable, Sendable {
   /// Writes version · account · generation · signing key · time · signature.
   package func write(to writer: inout ByteWriter) { writer.raw(encoded) }
 
-  package init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(FormatError) {
     guard try reader.byte() == 1 else { throw .unknown("successor version") }
     account = try AccountID(from: &reader)
     generation = try reader.varint()
@@ -120,7 +120,7 @@ package struct Promotion: Hashable, Sendable {
     writer.raw(signature)
   }
 
-  package init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(FormatError) {
     guard try reader.byte() == 1 else { throw .unknown("promotion version") }
     account = try AccountID(from: &reader)
     generation = try reader.varint()
@@ -177,7 +177,7 @@ package struct Demotion: Hashable, Sendable {
     writer.raw(signature)
   }
 
-  package init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(FormatError) {
     guard try reader.byte() == 1 else { throw .unknown("demotion version") }
     account = try AccountID(from: &reader)
     generation = try reader.varint()
@@ -246,7 +246,7 @@ package struct Authority: Hashable, Sendable {
 
   static func readVersion(
     _ reader: inout ByteReader, _ name: String
-  ) throws(DecodingError) -> (AccountID, Authority) {
+  ) throws(FormatError) -> (AccountID, Authority) {
     let version = try reader.byte()
     guard version == 1 || version == 2 else { throw .unknown(name) }
     let account = try AccountID(from: &reader)
@@ -265,7 +265,7 @@ package struct Authority: Hashable, Sendable {
     promotion?.write(to: &writer)
   }
 
-  package init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(FormatError) {
     let parts = try reader.byte()
     guard 1...(Self.withSuccessor | Self.withPromotion) ~= parts else { throw .unknown("authority") }
     successor = parts & Self.withSuccessor == 0 ? nil : try Successor(from: &reader)

@@ -75,7 +75,7 @@ extension ControlAct {
     }
   }
 
-  init(from reader: inout ByteReader, _ cryptography: any Cryptography) throws(DecodingError) {
+  init(from reader: inout ByteReader, _ cryptography: any Cryptography) throws(FormatError) {
     let byte = try reader.byte()
     let bytes = try reader.sized(Limits.controlRecord, "control act")
     guard let tag = Tag(rawValue: byte) else {
@@ -89,7 +89,7 @@ extension ControlAct {
 
   private static func content(
     _ tag: Tag, _ inner: inout ByteReader, _ cryptography: any Cryptography
-  ) throws(DecodingError) -> ControlAct {
+  ) throws(FormatError) -> ControlAct {
     switch tag {
     case .genesis: return .genesis(account: try AccountID(from: &inner), nonce: try inner.raw(32))
     case .shareGenesis:
@@ -130,7 +130,7 @@ extension ControlAct {
     }
   }
 
-  private static func permission(_ reader: inout ByteReader) throws(DecodingError) -> Permission? {
+  private static func permission(_ reader: inout ByteReader) throws(FormatError) -> Permission? {
     let byte = try reader.byte()
     guard byte > 0 else { return nil }
     guard let permission = Permission(rawValue: byte) else { throw .unknown("permission") }
@@ -144,7 +144,7 @@ extension ControlAct {
     }
   }
 
-  private static func cuts(_ reader: inout ByteReader) throws(DecodingError) -> [Author: CutPoint] {
+  private static func cuts(_ reader: inout ByteReader) throws(FormatError) -> [Author: CutPoint] {
     var cuts: [Author: CutPoint] = [:]
     var previous: Author?
     for _ in 0..<(try reader.count(Limits.authors, "authors")) {
@@ -162,7 +162,7 @@ extension ControlAct.CutPoint {
     id.write(to: &writer)
   }
 
-  init(from reader: inout ByteReader) throws(DecodingError) {
+  init(from reader: inout ByteReader) throws(FormatError) {
     number = try reader.varint()
     guard number > 0 else { throw .invalid("numbers above zero") }
     id = try ChangeSetID(from: &reader)

@@ -178,7 +178,7 @@ package struct DeviceCut: Hashable, Sendable {
   }
 
   /// - Parameter isOfGenesis: Whether the cut was written without an authority.
-  init(from reader: inout ByteReader, isOfGenesis: Bool) throws(DecodingError) {
+  init(from reader: inout ByteReader, isOfGenesis: Bool) throws(FormatError) {
     authority = isOfGenesis ? Authority() : try Authority(from: &reader)
     device = try DeviceID(from: &reader)
     let number = try reader.varint()

@@ -28,7 +28,7 @@ package struct ControlRecord: Hashable, Sendable {
   package init(
     zone: ZoneID, parents: [ControlID], number: UInt64, previous: ControlID?, act: ControlAct,
     secrets: any DeviceSecrets, _ cryptography: any Cryptography
-  ) throws(DecodingError) {
+  ) throws(FormatError) {
     guard let author = DeviceID(secrets.signingKey) else { throw .invalid("a device key of 32 bytes") }
     self.zone = zone
     self.parents = Set(parents.prefix(Limits.controlHeads)).sorted()
@@ -76,12 +76,12 @@ package struct ControlRecord: Hashable, Sendable {
   }
 
   /// Parses a record without checking its signature.
-  package init(_ bytes: [UInt8], _ cryptography: any Cryptography) throws(DecodingError) {
+  package init(_ bytes: [UInt8], _ cryptography: any Cryptography) throws(FormatError) {
     guard bytes.count <= Limits.controlRecord else { throw .limit("control record") }
     var reader = ByteReader(bytes)
     guard try reader.byte() == Self.version else { throw .unknown("control record version") }
     zone = try ZoneID(from: &reader)
-    parents = try reader.list(Limits.controlHeads, "parents") { (reader: inout ByteReader) throws(DecodingError) in
+    parents = try reader.list(Limits.controlHeads, "parents") { (reader: inout ByteReader) throws(FormatError) in
       try ControlID(from: &reader)
     }
     guard zip(parents, parents.dropFirst()).allSatisfy({ $0 < $1 }) else {

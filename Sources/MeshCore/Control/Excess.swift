@@ -29,8 +29,8 @@ package struct Excess: Hashable, Sendable {
     writer.list(beginnings) { $1.write(to: &$0) }
   }
 
-  init(from reader: inout ByteReader, _ cryptography: any Cryptography) throws(DecodingError) {
-    let headers = try reader.list(Limits.beginnings, "beginnings") { (reader: inout ByteReader) throws(DecodingError) in
+  init(from reader: inout ByteReader, _ cryptography: any Cryptography) throws(FormatError) {
+    let headers = try reader.list(Limits.beginnings, "beginnings") { (reader: inout ByteReader) throws(FormatError) in
       try SignedHeader(from: &reader, cryptography)
     }
     guard let excess = Excess(headers), excess.beginnings == headers else {

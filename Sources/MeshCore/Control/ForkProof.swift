@@ -35,7 +35,7 @@ package struct ForkProof: Hashable, Sendable {
     second.write(to: &writer)
   }
 
-  init(from reader: inout ByteReader, _ cryptography: any Cryptography) throws(DecodingError) {
+  init(from reader: inout ByteReader, _ cryptography: any Cryptography) throws(FormatError) {
     let first = try SignedHeader(from: &reader, cryptography)
     let second = try SignedHeader(from: &reader, cryptography)
     guard first.id < second.id, let proof = ForkProof(first, second) else {

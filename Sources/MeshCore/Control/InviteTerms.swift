@@ -52,7 +52,7 @@ package struct InviteTerms: Hashable, Sendable {
     account?.write(to: &writer)
   }
 
-  init(from reader: inout ByteReader) throws(DecodingError) {
+  init(from reader: inout ByteReader) throws(FormatError) {
     publicHalf = try reader.raw(32)
     guard let permission = Permission(rawValue: try reader.byte()) else { throw .unknown("permission") }
     self.permission = permission

@@ -65,7 +65,7 @@ package struct ShareClaim: Hashable, Sendable {
     writer.raw(byDevice)
   }
 
-  init(from reader: inout ByteReader) throws(DecodingError) {
+  init(from reader: inout ByteReader) throws(FormatError) {
     invite = try ControlID(from: &reader)
     publicHalf = try reader.raw(32)
     genesis = try AccountGenesis(from: &reader)

@@ -38,9 +38,9 @@ package struct NamedPolicies: Hashable, Sendable {
     }
   }
 
-  package init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(FormatError) {
     table = try reader.text(Limits.name, "table name")
-    policies = try reader.list(ColumnPolicySetting.limit, "policies") { reader throws(DecodingError) in
+    policies = try reader.list(ColumnPolicySetting.limit, "policies") { reader throws(FormatError) in
       let column = try reader.text(Limits.name, "column name")
       guard let policy = ColumnPolicy(rawValue: try reader.byte()) else { throw .unknown("policy") }
       return ColumnPolicySetting(

@@ -156,7 +156,7 @@ extension SchemaDescription {
   }
 
   /// Reads and checks a description. The result satisfies `check()`.
-  package init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(FormatError) {
     name = try reader.text(Limits.name, "table name")
     let flags = try reader.byte()
     guard flags & ~TableFlag.all == 0 else { throw .unknown("table flags") }
@@ -164,11 +164,11 @@ extension SchemaDescription {
     isWithoutRowid = flags & TableFlag.withoutRowid != 0
     isAutoincrement = flags & TableFlag.autoincrement != 0
     isPrivate = flags & TableFlag.isPrivate != 0
-    columns = try reader.list(Limits.columns, "columns") { reader throws(DecodingError) in
+    columns = try reader.list(Limits.columns, "columns") { reader throws(FormatError) in
       try Column(from: &reader)
     }
     key = try reader.count(Limits.columns, "key")
-    foreignKeys = try reader.list(Self.foreignKeyLimit, "foreign keys") { reader throws(DecodingError) in
+    foreignKeys = try reader.list(Self.foreignKeyLimit, "foreign keys") { reader throws(FormatError) in
       try ForeignKey(from: &reader)
     }
     try check()
@@ -176,7 +176,7 @@ extension SchemaDescription {
 }
 
 extension SchemaDescription.Column {
-  fileprivate init(from reader: inout ByteReader) throws(DecodingError) {
+  fileprivate init(from reader: inout ByteReader) throws(FormatError) {
     name = try reader.text(Limits.name, "column name")
     declaredType = try reader.text(SchemaDescription.declaredTypeLimit, "declared type")
     let flags = try reader.byte()
@@ -189,14 +189,14 @@ extension SchemaDescription.Column {
 }
 
 extension SchemaDescription.ForeignKey {
-  fileprivate init(from reader: inout ByteReader) throws(DecodingError) {
+  fileprivate init(from reader: inout ByteReader) throws(FormatError) {
     column = try reader.count(Limits.columns, "foreign key column")
     parent = try reader.text(Limits.name, "parent table")
     onDelete = try Self.action(&reader)
     onUpdate = try Self.action(&reader)
   }
 
-  private static func action(_ reader: inout ByteReader) throws(DecodingError) -> ForeignKeyAction {
+  private static func action(_ reader: inout ByteReader) throws(FormatError) -> ForeignKeyAction {
     guard let action = ForeignKeyAction(rawValue: try reader.byte()) else { throw .unknown("foreign key action") }
     return action
   }
@@ -226,7 +226,7 @@ extension [SchemaDescription] {
 
 extension SchemaDescription {
   /// Throws if a rule does not hold. A description that passes becomes one `CREATE TABLE` statement and nothing else.
-  package func check() throws(DecodingError) {
+  package func check() throws(FormatError) {
     try Self.check(name: name, "table name")
     guard columns.indices.contains(key) else { throw .invalid("the key is a column") }
     guard columns.count <= Limits.columns else { throw .limit("columns") }
@@ -247,7 +247,7 @@ extension SchemaDescription {
     try rules?.check(for: self)
   }
 
-  private func checkForm() throws(DecodingError) {
+  private func checkForm() throws(FormatError) {
     if isStrict {
       let types: Set<String> = ["int", "integer", "real", "text", "blob", "any"]
       guard columns.allSatisfy({ types.contains($0.declaredType.asciiLowercased) }) else {
@@ -261,12 +261,12 @@ extension SchemaDescription {
     }
   }
 
-  static func check(name: String, _ what: String) throws(DecodingError) {
+  static func check(name: String, _ what: String) throws(FormatError) {
     guard (1...Limits.name).contains(name.utf8.count) else { throw .limit(what) }
     guard !name.utf8.contains(0), !isReserved(name) else { throw .invalid(what) }
   }
 
-  static func check(default value: Value) throws(DecodingError) {
+  static func check(default value: Value) throws(FormatError) {
     switch value {
     case .text(let bytes):
       guard bytes.count <= defaultLimit else { throw .limit("default") }

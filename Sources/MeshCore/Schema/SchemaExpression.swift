@@ -260,7 +260,7 @@ extension SchemaExpression {
   }
 
   /// Reads and checks an expression. The result is what the parser returns for its own SQL text.
-  package init(from reader: inout ByteReader, in place: Place) throws(DecodingError) {
+  package init(from reader: inout ByteReader, in place: Place) throws(FormatError) {
     var nodes = Self.nodeLimit
     let start = reader.consumed
     self = try Self.read(&reader, depth: Self.depthLimit, nodes: &nodes)
@@ -270,7 +270,7 @@ extension SchemaExpression {
 
   private static func read(
     _ reader: inout ByteReader, depth: Int, nodes: inout Int
-  ) throws(DecodingError) -> SchemaExpression {
+  ) throws(FormatError) -> SchemaExpression {
     nodes -= 1
     guard depth > 0, nodes >= 0 else { throw .limit("expression") }
     switch try reader.byte() {
@@ -294,7 +294,7 @@ extension SchemaExpression {
 
   /// Throws unless the parser returns this expression for its own SQL text. The parser's rules are therefore the only
   /// rules.
-  package func check(in place: Place) throws(DecodingError) {
+  package func check(in place: Place) throws(FormatError) {
     guard literals.allSatisfy({ (try? SchemaDescription.check(default: $0)) != nil }) else {
       throw .invalid("literals of an expression")
     }

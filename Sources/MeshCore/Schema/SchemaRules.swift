@@ -184,20 +184,20 @@ extension SchemaRules {
   }
 
   /// Reads the rules, and checks everything that doesn't depend on the table's columns.
-  package init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(FormatError) {
     let start = reader.consumed
-    defaults = try reader.list(Limits.columns, "defaults") { reader throws(DecodingError) in
+    defaults = try reader.list(Limits.columns, "defaults") { reader throws(FormatError) in
       Default(
         column: try reader.text(Limits.name, "column name"),
         expression: try SchemaExpression(from: &reader, in: .initial))
     }
-    checks = try reader.list(Self.checkLimit, "CHECKs") { reader throws(DecodingError) in
+    checks = try reader.list(Self.checkLimit, "CHECKs") { reader throws(FormatError) in
       Check(name: try Self.name(&reader), expression: try SchemaExpression(from: &reader, in: .row))
     }
-    indexes = try reader.list(Self.indexLimit, "indexes") { reader throws(DecodingError) in
+    indexes = try reader.list(Self.indexLimit, "indexes") { reader throws(FormatError) in
       try Index(from: &reader)
     }
-    leftOut = try reader.list(Self.leftOutLimit, "parts left out") { reader throws(DecodingError) in
+    leftOut = try reader.list(Self.leftOutLimit, "parts left out") { reader throws(FormatError) in
       guard let part = LeftOut.Part(rawValue: try reader.byte()) else { throw .unknown("part left out") }
       let name = try reader.text(Limits.name, "name")
       guard let reason = SchemaRefusal.Reason(rawValue: try reader.byte()) else { throw .unknown("reason") }
@@ -206,7 +206,7 @@ extension SchemaRules {
     guard reader.consumed - start <= Self.byteLimit else { throw .limit("rules of a table") }
   }
 
-  fileprivate static func name(_ reader: inout ByteReader) throws(DecodingError) -> String? {
+  fileprivate static func name(_ reader: inout ByteReader) throws(FormatError) -> String? {
     let name = try reader.text(Limits.name, "name")
     return name.isEmpty ? nil : name
   }
@@ -230,12 +230,12 @@ extension SchemaRules {
 }
 
 extension SchemaRules.Index {
-  fileprivate init(from reader: inout ByteReader) throws(DecodingError) {
+  fileprivate init(from reader: inout ByteReader) throws(FormatError) {
     name = try SchemaRules.name(&reader)
     let flags = try reader.byte()
     guard flags & ~3 == 0 else { throw .unknown("index flags") }
     isUnique = flags & 1 != 0
-    terms = try reader.list(SchemaRules.termLimit, "terms of an index") { reader throws(DecodingError) in
+    terms = try reader.list(SchemaRules.termLimit, "terms of an index") { reader throws(FormatError) in
       let isDescending = try reader.flag()
       return SchemaRules.Term(try SchemaExpression(from: &reader, in: .row), isDescending: isDescending)
     }
@@ -247,12 +247,12 @@ extension SchemaRules.Index {
 
 extension SchemaRules {
   /// Throws if the rules can't belong to a table with these columns.
-  package func check(for table: SchemaDescription) throws(DecodingError) {
+  package func check(for table: SchemaDescription) throws(FormatError) {
     guard encoded.count <= Self.byteLimit else { throw .limit("rules of a table") }
     guard checks.count <= Self.checkLimit else { throw .limit("CHECKs") }
     guard indexes.count <= Self.indexLimit else { throw .limit("indexes") }
     let columns = Set(table.columns.map(\.name.folded))
-    func check(_ expression: SchemaExpression, _ place: SchemaExpression.Place) throws(DecodingError) {
+    func check(_ expression: SchemaExpression, _ place: SchemaExpression.Place) throws(FormatError) {
       try expression.check(in: place)
       guard expression.columns.isSubset(of: columns) else { throw .invalid("expressions of the table's columns") }
     }
@@ -283,7 +283,7 @@ extension SchemaRules {
 }
 
 extension SchemaRules.Index {
-  fileprivate func check(for table: SchemaDescription) throws(DecodingError) {
+  fileprivate func check(for table: SchemaDescription) throws(FormatError) {
     guard !terms.isEmpty, terms.count <= SchemaRules.termLimit else { throw .invalid("an index has terms") }
     if let name {
       try SchemaDescription.check(name: name, "index name")

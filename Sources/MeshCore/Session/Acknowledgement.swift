@@ -56,13 +56,13 @@ package struct Acknowledgement: Hashable, Sendable {
   /// Writes the wire form.
   package func write(to writer: inout ByteWriter) { writer.raw(encoded) }
 
-  package init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(FormatError) {
     zone = try ZoneID(from: &reader)
     device = try DeviceID(from: &reader)
     time = HybridTime(try reader.uint64())
     merged = try VersionVector(from: &reader)
     controlHeads = try reader.list(Limits.controlHeads, "control heads") {
-      (reader: inout ByteReader) throws(DecodingError) in try ControlID(from: &reader)
+      (reader: inout ByteReader) throws(FormatError) in try ControlID(from: &reader)
     }
     signature = try reader.raw(64)
   }

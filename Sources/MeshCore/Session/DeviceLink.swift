@@ -31,7 +31,7 @@ package struct DeviceLink: Hashable, Sendable {
   /// Reads an invite that a person pasted.
   /// // - Throws: A `LinkFault` that says what is wrong with the text, and how to get a valid one.
   package init(text: String) throws(LinkFault) {
-    self = try LinkText.decode(text, .device) { (reader: inout ByteReader) throws(DecodingError) in
+    self = try LinkText.decode(text, .device) { (reader: inout ByteReader) throws(FormatError) in
       DeviceLink(
         seed: try reader.raw(32), account: try AccountID(from: &reader), expires: try reader.signedVarint(),
         addresses: try LinkText.addresses(&reader))
@@ -81,7 +81,7 @@ package struct DeviceClaim: Hashable, Sendable {
     writer.raw(byDevice)
   }
 
-  init(from reader: inout ByteReader) throws(DecodingError) {
+  init(from reader: inout ByteReader) throws(FormatError) {
     request = try CertificateRequest(from: &reader)
     byLink = try reader.raw(64)
     byDevice = try reader.raw(64)

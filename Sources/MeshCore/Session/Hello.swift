@@ -55,7 +55,7 @@ package struct Hello: Hashable, Sendable {
     writer.sized(signature)
   }
 
-  package init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(FormatError) {
     versions = try reader.sized(Limits.versions, "versions")
     guard zip(versions, versions.dropFirst()).allSatisfy({ $0 < $1 }) else {
       throw .invalid("versions in ascending order")
@@ -117,7 +117,7 @@ package struct LinkProof: Hashable, Sendable {
     writer.raw(signature)
   }
 
-  init(from reader: inout ByteReader) throws(DecodingError) {
+  init(from reader: inout ByteReader) throws(FormatError) {
     publicHalf = try reader.raw(32)
     signature = try reader.raw(64)
   }
@@ -125,7 +125,7 @@ package struct LinkProof: Hashable, Sendable {
 
 extension ByteReader {
   /// Reads one byte that is 0 or 1.
-  mutating func flag() throws(DecodingError) -> Bool {
+  mutating func flag() throws(FormatError) -> Bool {
     switch try byte() {
     case 0: false
     case 1: true

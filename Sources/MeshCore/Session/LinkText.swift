@@ -11,7 +11,7 @@ enum LinkText {
 
   /// Decodes a text of the wanted kind. The closure `read` reads the content to its end.
   static func decode<T>(
-    _ text: String, _ wanted: LinkKind, _ read: (inout ByteReader) throws(DecodingError) -> T
+    _ text: String, _ wanted: LinkKind, _ read: (inout ByteReader) throws(FormatError) -> T
   ) throws(LinkFault) -> T {
     let text = trimmed(text).asciiLowercased
     guard text.hasPrefix(wanted.prefix) else {
@@ -39,8 +39,8 @@ enum LinkText {
     Array(addresses.filter { $0.utf8.count <= Limits.name }.prefix(Limits.linkAddresses))
   }
 
-  static func addresses(_ reader: inout ByteReader) throws(DecodingError) -> [String] {
-    try reader.list(Limits.linkAddresses, "addresses") { (reader: inout ByteReader) throws(DecodingError) in
+  static func addresses(_ reader: inout ByteReader) throws(FormatError) -> [String] {
+    try reader.list(Limits.linkAddresses, "addresses") { (reader: inout ByteReader) throws(FormatError) in
       try reader.text(Limits.name, "address")
     }
   }

@@ -93,7 +93,7 @@ package enum Message: Hashable, Sendable {
       prefix = Array(id.bytes.prefix(Limits.headPrefix))
     }
 
-    init(from reader: inout ByteReader) throws(DecodingError) {
+    init(from reader: inout ByteReader) throws(FormatError) {
       number = try reader.varint()
       guard number > 0 else { throw .invalid("numbers above zero") }
       prefix = try reader.raw(Limits.headPrefix)
@@ -190,7 +190,7 @@ package enum Message: Hashable, Sendable {
   }
 
   /// Decodes a message. Returns nil for a tag that this version doesn't know.
-  package static func decode(_ bytes: [UInt8]) throws(DecodingError) -> Message? {
+  package static func decode(_ bytes: [UInt8]) throws(FormatError) -> Message? {
     guard bytes.count <= Limits.message else { throw .limit("message") }
     var reader = ByteReader(bytes)
     guard let tag = Tag(rawValue: try reader.byte()) else { return nil }
@@ -199,7 +199,7 @@ package enum Message: Hashable, Sendable {
     return message
   }
 
-  private static func decode(_ tag: Tag, _ reader: inout ByteReader) throws(DecodingError) -> Message {
+  private static func decode(_ tag: Tag, _ reader: inout ByteReader) throws(FormatError) -> Message {
     switch tag {
     case .hello: .hello(try reader.field())
     case .goodbye: .goodbye(try reader.field(Field.goodbye), text: try reader.field(Field.goodbyeText))

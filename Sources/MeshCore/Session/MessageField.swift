@@ -5,7 +5,7 @@ protocol WrittenField {
 
 /// A field whose type has one form in all messages.
 protocol PlainField: WrittenField, Sendable {
-  init(from reader: inout ByteReader) throws(DecodingError)
+  init(from reader: inout ByteReader) throws(FormatError)
 }
 
 extension Acknowledgement: PlainField {}
@@ -34,7 +34,7 @@ extension NamedRules: PlainField {
     rules.write(to: &writer)
   }
 
-  init(from reader: inout ByteReader) throws(DecodingError) {
+  init(from reader: inout ByteReader) throws(FormatError) {
     self.init(table: try reader.text(Limits.name, "table name"), rules: try SchemaRules(from: &reader))
   }
 }
@@ -45,7 +45,7 @@ extension ZoneDigest: PlainField {
     writer.sized(hash)
   }
 
-  init(from reader: inout ByteReader) throws(DecodingError) {
+  init(from reader: inout ByteReader) throws(FormatError) {
     self.init(records: try reader.varint(), hash: try reader.sized(32, "digest"))
   }
 }
@@ -53,7 +53,7 @@ extension ZoneDigest: PlainField {
 /// How a field of a message is written, and how it is read.
 struct FieldForm<Value>: Sendable {
   let write: @Sendable (inout ByteWriter, Value) -> Void
-  let read: @Sendable (inout ByteReader) throws(DecodingError) -> Value
+  let read: @Sendable (inout ByteReader) throws(FormatError) -> Value
 
   /// A value together with its form.
   struct Field: WrittenField {
@@ -66,8 +66,8 @@ struct FieldForm<Value>: Sendable {
 }
 
 extension ByteReader {
-  mutating func field<Value: PlainField>() throws(DecodingError) -> Value { try Value(from: &self) }
-  mutating func field<Value>(_ form: FieldForm<Value>) throws(DecodingError) -> Value { try form.read(&self) }
+  mutating func field<Value: PlainField>() throws(FormatError) -> Value { try Value(from: &self) }
+  mutating func field<Value>(_ form: FieldForm<Value>) throws(FormatError) -> Value { try form.read(&self) }
 }
 
 /// The forms of fields whose types can have several, with their limits.
@@ -97,18 +97,18 @@ enum MessageField {
   static let chunkBytes = bytes(Limits.chunk, "chunk")
 
   static let number = FieldForm<UInt64>(
-    write: { $0.varint($1) }, read: { reader throws(DecodingError) in try reader.varint() })
+    write: { $0.varint($1) }, read: { reader throws(FormatError) in try reader.varint() })
   static let word = FieldForm<UInt64>(
-    write: { $0.uint64($1) }, read: { reader throws(DecodingError) in try reader.uint64() })
+    write: { $0.uint64($1) }, read: { reader throws(FormatError) in try reader.uint64() })
   static let milliseconds = FieldForm<Int64>(
-    write: { $0.signedVarint($1) }, read: { reader throws(DecodingError) in try reader.signedVarint() })
+    write: { $0.signedVarint($1) }, read: { reader throws(FormatError) in try reader.signedVarint() })
 
   static let chunkRange = FieldForm<Range<Int>>(
     write: { writer, range in
       writer.varint(range.lowerBound)
       writer.varint(range.count)
     },
-    read: { reader throws(DecodingError) in
+    read: { reader throws(FormatError) in
       let first = try reader.field(chunk)
       return first..<first + (try reader.count(min(Limits.chunksWanted, chunks - first), "chunks"))
     })
@@ -116,14 +116,14 @@ enum MessageField {
   /// No chunks at all stand for an asset that the sender doesn't know.
   static let knownChunks = FieldForm<ChunkSet?>(
     write: { ($1 ?? ChunkSet(count: 0)).write(to: &$0) },
-    read: { reader throws(DecodingError) in
+    read: { reader throws(FormatError) in
       let chunks = try ChunkSet(from: &reader)
       return chunks.count == 0 ? nil : chunks
     })
 
   static let accountName = FieldForm<String>(
     write: { $0.text($1) },
-    read: { reader throws(DecodingError) in
+    read: { reader throws(FormatError) in
       let name = try reader.text(Limits.accountName, "account name")
       guard !name.isEmpty, name == printable(name) else { throw .invalid("an account name has no control characters") }
       return name
@@ -137,7 +137,7 @@ enum MessageField {
 
   private static func plain<Value: PlainField>() -> FieldForm<Value> {
     FieldForm(
-      write: { $1.write(to: &$0) }, read: { reader throws(DecodingError) in try Value(from: &reader) })
+      write: { $1.write(to: &$0) }, read: { reader throws(FormatError) in try Value(from: &reader) })
   }
 
   private static func byte<Value: RawRepresentable<UInt8> & Sendable>(_ type: Value.Type, _ name: String) -> FieldForm<
@@ -145,7 +145,7 @@ enum MessageField {
   > {
     FieldForm(
       write: { $0.byte($1.rawValue) },
-      read: { reader throws(DecodingError) in
+      read: { reader throws(FormatError) in
         guard let value = Value(rawValue: try reader.byte()) else { throw .unknown(name) }
         return value
       })
@@ -153,23 +153,23 @@ enum MessageField {
 
   private static func count(_ limit: Int, _ name: String) -> FieldForm<Int> {
     FieldForm(
-      write: { $0.varint($1) }, read: { reader throws(DecodingError) in try reader.count(limit, name) })
+      write: { $0.varint($1) }, read: { reader throws(FormatError) in try reader.count(limit, name) })
   }
 
   private static func text(_ limit: Int, _ name: String) -> FieldForm<String> {
     FieldForm(
-      write: { $0.text($1) }, read: { reader throws(DecodingError) in try reader.text(limit, name) })
+      write: { $0.text($1) }, read: { reader throws(FormatError) in try reader.text(limit, name) })
   }
 
   /// Returns the form of bytes of one length, which is not written.
   private static func raw(_ count: Int) -> FieldForm<[UInt8]> {
     FieldForm(
-      write: { $0.raw($1) }, read: { reader throws(DecodingError) in try reader.raw(count) })
+      write: { $0.raw($1) }, read: { reader throws(FormatError) in try reader.raw(count) })
   }
 
   private static func bytes(_ limit: Int, _ name: String) -> FieldForm<[UInt8]> {
     FieldForm(
-      write: { $0.sized($1) }, read: { reader throws(DecodingError) in try reader.sized(limit, name) })
+      write: { $0.sized($1) }, read: { reader throws(FormatError) in try reader.sized(limit, name) })
   }
 
   private static func blobs(_ limit: Int, _ size: Int, _ name: String) -> FieldForm<[[UInt8]]> {
@@ -181,7 +181,7 @@ enum MessageField {
   ) -> FieldForm<[Element]> {
     FieldForm(
       write: { $0.list($1, element.write) },
-      read: { reader throws(DecodingError) in try reader.list(limit, name, element.read) })
+      read: { reader throws(FormatError) in try reader.list(limit, name, element.read) })
   }
 
   /// Returns the form of values by keys, in the order of the keys.
@@ -195,7 +195,7 @@ enum MessageField {
           value.write(&$0, $1.value)
         }
       },
-      read: { reader throws(DecodingError) in
+      read: { reader throws(FormatError) in
         var entries: [Key: Value] = [:]
         var previous: Key?
         for _ in 0..<(try reader.count(limit, name)) {

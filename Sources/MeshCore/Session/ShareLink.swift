@@ -35,7 +35,7 @@ package struct ShareLink: Hashable, Sendable {
   /// Reads an invite that a person pasted.
   /// // - Throws: A `LinkFault` that says what is wrong with the text, and how to get a valid one.
   package init(text: String) throws(LinkFault) {
-    self = try LinkText.decode(text, .share) { (reader: inout ByteReader) throws(DecodingError) in
+    self = try LinkText.decode(text, .share) { (reader: inout ByteReader) throws(FormatError) in
       ShareLink(
         seed: try reader.raw(32), zone: try ZoneID(from: &reader), owner: try AccountID(from: &reader),
         invite: try ControlID(from: &reader), addresses: try LinkText.addresses(&reader))

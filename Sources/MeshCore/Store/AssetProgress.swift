@@ -85,12 +85,12 @@ package struct AssetBacklog: Hashable, Sendable {
     }
   }
 
-  package init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(FormatError) {
     coming = try Self.amount(&reader)
     absent = try Self.amount(&reader)
   }
 
-  private static func amount(_ reader: inout ByteReader) throws(DecodingError) -> Amount {
+  private static func amount(_ reader: inout ByteReader) throws(FormatError) -> Amount {
     Amount(assets: try reader.count(most, "assets"), bytes: try reader.count(most, "bytes"))
   }
 }

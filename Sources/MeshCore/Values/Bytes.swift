@@ -62,7 +62,7 @@ package struct ByteWriter: Sendable {
 }
 
 /// The reason why bytes from outside are not valid. The caller refuses the message and reports this error.
-package enum DecodingError: Error, Equatable, Sendable {
+package enum FormatError: Error, Equatable, Sendable {
   /// The bytes end before the value does.
   case truncated
   /// Bytes are left over after the value.
@@ -101,20 +101,20 @@ package struct ByteReader: Sendable {
   package var consumed: Int { index - bytes.startIndex }
 
   /// Reads one byte. Throws `truncated` at the end.
-  package mutating func byte() throws(DecodingError) -> UInt8 {
+  package mutating func byte() throws(FormatError) -> UInt8 {
     guard index < bytes.endIndex else { throw .truncated }
     defer { index += 1 }
     return bytes[index]
   }
 
   /// Reads two bytes, big-endian.
-  package mutating func uint16() throws(DecodingError) -> UInt16 { try fixed() }
+  package mutating func uint16() throws(FormatError) -> UInt16 { try fixed() }
   /// Reads four bytes, big-endian.
-  package mutating func uint32() throws(DecodingError) -> UInt32 { try fixed() }
+  package mutating func uint32() throws(FormatError) -> UInt32 { try fixed() }
   /// Reads eight bytes, big-endian.
-  package mutating func uint64() throws(DecodingError) -> UInt64 { try fixed() }
+  package mutating func uint64() throws(FormatError) -> UInt64 { try fixed() }
 
-  private mutating func fixed<T: FixedWidthInteger & UnsignedInteger>() throws(DecodingError) -> T {
+  private mutating func fixed<T: FixedWidthInteger & UnsignedInteger>() throws(FormatError) -> T {
     let size = T.bitWidth / 8
     guard remaining >= size else { throw .truncated }
     var value: T = 0
@@ -124,7 +124,7 @@ package struct ByteReader: Sendable {
   }
 
   /// Reads a number of up to 64 bits. Throws `varint` if it is longer than necessary, or doesn't fit.
-  package mutating func varint() throws(DecodingError) -> UInt64 {
+  package mutating func varint() throws(FormatError) -> UInt64 {
     var value: UInt64 = 0
     var shift: UInt64 = 0
     while true {
@@ -141,32 +141,32 @@ package struct ByteReader: Sendable {
   }
 
   /// Reads a varint that must not exceed `limit`. The error contains `name`.
-  package mutating func count(_ limit: Int, _ name: String) throws(DecodingError) -> Int {
+  package mutating func count(_ limit: Int, _ name: String) throws(FormatError) -> Int {
     let value = try varint()
     guard value <= UInt64(limit) else { throw .limit(name) }
     return Int(value)
   }
 
   /// Reads a zigzag varint.
-  package mutating func signedVarint() throws(DecodingError) -> Int64 {
+  package mutating func signedVarint() throws(FormatError) -> Int64 {
     let value = try varint()
     return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
   }
 
   /// Reads this many bytes. Throws `truncated` if there are fewer.
-  package mutating func raw(_ count: Int) throws(DecodingError) -> [UInt8] {
+  package mutating func raw(_ count: Int) throws(FormatError) -> [UInt8] {
     guard remaining >= count else { throw .truncated }
     defer { index += count }
     return Array(bytes[index..<index + count])
   }
 
   /// Reads a varint length, then the bytes. Throws `limit` with `name` if there are more than `limit`.
-  package mutating func sized(_ limit: Int, _ name: String) throws(DecodingError) -> [UInt8] {
+  package mutating func sized(_ limit: Int, _ name: String) throws(FormatError) -> [UInt8] {
     try raw(try count(limit, name))
   }
 
   /// Reads UTF-8 of at most `limit` bytes. Throws `text` if it is not valid UTF-8.
-  package mutating func text(_ limit: Int, _ name: String) throws(DecodingError) -> String {
+  package mutating func text(_ limit: Int, _ name: String) throws(FormatError) -> String {
     let utf8 = try sized(limit, name)
     guard let text = String(validating: utf8, as: UTF8.self) else { throw .text }
     return text
@@ -175,8 +175,8 @@ package struct ByteReader: Sendable {
   /// Reads a varint count, then each element. Throws `limit` with `name` if there are more than `limit`, before it
   /// reads one.
   package mutating func list<T>(
-    _ limit: Int, _ name: String, _ read: (inout ByteReader) throws(DecodingError) -> T
-  ) throws(DecodingError) -> [T] {
+    _ limit: Int, _ name: String, _ read: (inout ByteReader) throws(FormatError) -> T
+  ) throws(FormatError) -> [T] {
     let count = try count(limit, name)
     var elements: [T] = []
     elements.reserveCapacity(min(count, remaining))
@@ -186,13 +186,13 @@ package struct ByteReader: Sendable {
 
   /// Throws unless `next` comes after `previous`, and stores it in `previous`. A set is encoded in ascending order, so
   /// that it has only one encoding.
-  func ascend<Key: Comparable>(_ previous: inout Key?, to next: Key, _ name: String) throws(DecodingError) {
+  func ascend<Key: Comparable>(_ previous: inout Key?, to next: Key, _ name: String) throws(FormatError) {
     if let previous, next <= previous { throw .invalid("\(name) in ascending order") }
     previous = next
   }
 
   /// Throws if bytes are left over. Call it last.
-  package func end() throws(DecodingError) {
+  package func end() throws(FormatError) {
     guard isAtEnd else { throw .trailing }
   }
 }

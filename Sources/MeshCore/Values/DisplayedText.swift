@@ -85,7 +85,7 @@ package struct DisplayedID<Kind: IdentifierKind>: Hashable, Sendable, CustomStri
 
   func write(to writer: inout ByteWriter) { writer.raw(head) }
 
-  init(from reader: inout ByteReader) throws(DecodingError) { head = try reader.raw(Self.size) }
+  init(from reader: inout ByteReader) throws(FormatError) { head = try reader.raw(Self.size) }
 }
 
 extension Identifier: CustomStringConvertible {

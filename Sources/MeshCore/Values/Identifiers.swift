@@ -37,7 +37,7 @@ package struct Identifier<Kind: IdentifierKind>: Hashable, Comparable, Sendable 
     writer.uint64(d)
   }
 
-  package init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(FormatError) {
     a = try reader.uint64()
     b = try reader.uint64()
     c = try reader.uint64()
@@ -131,7 +131,7 @@ package struct Author: Hashable, Comparable, Sendable {
     writer.uint64(instance.value)
   }
 
-  package init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(FormatError) {
     device = try DeviceID(from: &reader)
     instance = InstanceID(try reader.uint64())
   }

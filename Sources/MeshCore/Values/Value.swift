@@ -76,12 +76,12 @@ package enum Value: Hashable, Sendable {
     }
   }
 
-  package init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(FormatError) {
     try self.init(tag: try reader.byte(), from: &reader)
   }
 
   /// Reads a value whose tag was read already.
-  init(tag: UInt8, from reader: inout ByteReader) throws(DecodingError) {
+  init(tag: UInt8, from reader: inout ByteReader) throws(FormatError) {
     switch tag {
     case Tag.null: self = .null
     case Tag.integer: self = .integer(try reader.signedVarint())

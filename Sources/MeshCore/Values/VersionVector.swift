@@ -45,7 +45,7 @@ package struct VersionVector: Hashable, Sendable {
 
   /// Reads a vector. Authors come in ascending order, each once, with a number above zero, so that a vector has one
   /// encoding.
-  package init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(FormatError) {
     var numbers: [Author: UInt64] = [:]
     var previous: Author?
     for _ in 0..<(try reader.count(Limits.authors, "authors")) {
@@ -103,7 +103,7 @@ package struct CausalContext: Hashable, Sendable {
 
   /// Applies a difference to this context. Each entry must be new here, or further in number and in time. Throws, and
   /// changes nothing, if one is not, or if the result would have more authors than a zone may have.
-  package mutating func advance(by difference: CausalContext) throws(DecodingError) {
+  package mutating func advance(by difference: CausalContext) throws(FormatError) {
     for (author, seen) in difference.entries {
       guard let known = entries[author] else { continue }
       guard seen.number > known.number, seen.time > known.time else { throw .invalid("a context only advances") }
@@ -122,7 +122,7 @@ package struct CausalContext: Hashable, Sendable {
     }
   }
 
-  package init(from reader: inout ByteReader) throws(DecodingError) {
+  package init(from reader: inout ByteReader) throws(FormatError) {
     var entries: [Author: Seen] = [:]
     var previous: Author?
     for _ in 0..<(try reader.count(Limits.authors, "authors")) {

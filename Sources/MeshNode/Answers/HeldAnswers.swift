@@ -32,7 +32,7 @@ struct HeldAnswers: NodePart {
     return held
   }
 
-  static func hold(_ record: HeldRecord, _ ways: WaysOut) -> HoldReport {
+  static func hold(_ record: HeldEntry, _ ways: WaysOut) -> HoldReport {
     HoldReport(
       reason: record.reason.name, message: record.message, since: record.since.map(Date.init(milliseconds:)),
       waitsFor: record.waitsFor.map(HoldReport.Awaited.init),
@@ -91,7 +91,7 @@ struct HeldAnswers: NodePart {
 }
 
 extension HoldReport.Awaited {
-  init(_ awaited: HeldRecord.Awaited) {
+  init(_ awaited: HeldEntry.Awaited) {
     self.init(table: awaited.table, key: ReportedValue(awaited.key), zone: awaited.zone?.description)
   }
 }

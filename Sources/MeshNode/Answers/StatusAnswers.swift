@@ -20,7 +20,7 @@ struct StatusAnswers: NodePart {
       tables: try store.tables.list().map(\.name), pending: try store.localWrites.pendingCount(),
       held: try HeldAnswers(context: context).counts(),
       work: try store.figures.workInProgress().map {
-        WorkReport(task: WorkReport.Task($0.task), table: $0.table, done: $0.done, total: $0.total)
+        WorkReport(task: WorkReport.Kind($0.task), table: $0.table, done: $0.done, total: $0.total)
       },
       receipts: try ShareAnswers(context: context).receiptCounts(),
       ended: Dictionary(
@@ -46,8 +46,8 @@ struct StatusAnswers: NodePart {
   }
 }
 
-extension WorkReport.Task {
-  init(_ task: WorkInProgress.Task) {
+extension WorkReport.Kind {
+  init(_ task: WorkInProgress.Kind) {
     switch task {
     case .takeIn: self = .takeIn
     case .compare: self = .compare

@@ -24,7 +24,7 @@ struct WaysOut {
   /// Returns the remedy for held records.
   ///
   /// - Parameter records: One or more records with the same reason.
-  func text(_ records: [HeldRecord]) -> String {
+  func text(_ records: [HeldEntry]) -> String {
     let held = Set(records.map(\.table))
     switch records.first?.reason {
     case .missingParent, nil: return "They are shown when the records that they refer to are here and shown."
@@ -62,7 +62,7 @@ struct WaysOut {
   }
 
   /// Returns the command, with the names of the record and of the columns in question if it is about one record.
-  private func resolve(_ records: [HeldRecord]) -> String {
+  private func resolve(_ records: [HeldEntry]) -> String {
     guard records.count == 1, let record = records.first else {
       return "mesh held resolve TABLE KEY --column COLUMN --value VALUE"
     }

@@ -57,7 +57,7 @@ struct RefusalAnswers: RouterMiddleware {
       Refusal(code: Refusal.noRoute, message: "There is no \(request.method) \(request.uri.path).", exit: .usage)
     case let error as HTTPError:
       Refusal(code: "control.request", message: error.body ?? error.status.reasonPhrase, exit: .usage)
-    case is Swift.DecodingError:
+    case is DecodingError:
       Refusal(
         code: "control.request", message: "The body is not what \(request.method) \(request.uri.path) takes.",
         exit: .usage)

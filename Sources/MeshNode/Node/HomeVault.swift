@@ -16,7 +16,7 @@ final class HomeVault: Vault {
 
   func epochKeys(_ zone: ZoneID) throws -> [EpochID: EpochKey] {
     var keys: [EpochID: EpochKey] = [:]
-    try read(.zone(id: zone.description)) { (reader: inout ByteReader) throws(DecodingError) in
+    try read(.zone(id: zone.description)) { (reader: inout ByteReader) throws(FormatError) in
       while !reader.isAtEnd {
         let epoch = try EpochID(from: &reader)
         keys[epoch] = EpochKey(try reader.raw(32))
@@ -59,7 +59,7 @@ final class HomeVault: Vault {
 
   private func marks() throws -> [ZoneID: HighWaterMark] {
     var marks: [ZoneID: HighWaterMark] = [:]
-    try read(.highWater, through: Self.markVersion) { (reader: inout ByteReader, version) throws(DecodingError) in
+    try read(.highWater, through: Self.markVersion) { (reader: inout ByteReader, version) throws(FormatError) in
       while !reader.isAtEnd {
         let zone = try ZoneID(from: &reader)
         let instance = InstanceID(try reader.uint64())
@@ -113,7 +113,7 @@ final class HomeVault: Vault {
 
   func links() throws -> [IssuedLink] {
     var links: [IssuedLink] = []
-    try read(.links) { (reader: inout ByteReader) throws(DecodingError) in
+    try read(.links) { (reader: inout ByteReader) throws(FormatError) in
       while !reader.isAtEnd {
         let publicHalf = try reader.raw(32)
         let expires = try reader.signedVarint()
@@ -136,19 +136,19 @@ final class HomeVault: Vault {
     }
   }
 
-  private func read(_ file: HomeFile, _ body: (inout ByteReader) throws(DecodingError) -> Void) throws {
-    try read(file, through: Self.version) { (reader: inout ByteReader, _) throws(DecodingError) in try body(&reader) }
+  private func read(_ file: HomeFile, _ body: (inout ByteReader) throws(FormatError) -> Void) throws {
+    try read(file, through: Self.version) { (reader: inout ByteReader, _) throws(FormatError) in try body(&reader) }
   }
 
   /// Reads a file that has this version or an earlier one.
   private func read(
-    _ file: HomeFile, through latest: UInt8, _ body: (inout ByteReader, UInt8) throws(DecodingError) -> Void
+    _ file: HomeFile, through latest: UInt8, _ body: (inout ByteReader, UInt8) throws(FormatError) -> Void
   ) throws {
     guard try home.exists(file) else { return }
     var reader = ByteReader(try home.read(file))
     do {
       let version = try reader.byte()
-      guard (Self.version...latest).contains(version) else { throw DecodingError.unknown("version") }
+      guard (Self.version...latest).contains(version) else { throw FormatError.unknown("version") }
       try body(&reader, version)
     } catch {
       throw HomeError(.damaged, "\(home.path(of: file)) is damaged (\(error)): restore it from a backup of the home.")

@@ -25,7 +25,7 @@ actor Node {
   ///
   /// - Parameter lockPatience: The seconds that each step waits for another program's lock, or nil for the usual time.
   init(
-    home: Home, configuration: Configuration, network: LocalNetwork? = nil,
+    home: Home, configuration: HomeConfiguration, network: LocalNetwork? = nil,
     app: NodeApp? = nil, lockPatience: Double? = nil, logger: Logger
   ) throws {
     let context = try NodeContext(
@@ -95,7 +95,7 @@ actor Node {
 
   /// Applies a new configuration. Peers and the advertised address take effect immediately. Another database or
   /// listening address needs a restart.
-  func reload(_ new: Configuration) {
+  func reload(_ new: HomeConfiguration) {
     if !context.settings.apply(new) {
       context.logger.warning("database and listen take effect when the daemon is started again")
     }

@@ -26,7 +26,7 @@ struct NodeContext {
   ///
   /// - Parameter lockPatience: The seconds that each step waits for another program's lock, or nil for the usual time.
   init(
-    home: Home, configuration: Configuration, network: LocalNetwork?, app: NodeApp?, lockPatience: Double?,
+    home: Home, configuration: HomeConfiguration, network: LocalNetwork?, app: NodeApp?, lockPatience: Double?,
     logger: Logger
   ) throws {
     (self.home, self.app, self.logger) = (home, app, logger)
@@ -56,7 +56,7 @@ protocol NodePart {
 extension NodePart {
   var home: Home { context.home }
   var time: SystemTime { context.time }
-  var configuration: Configuration { context.settings.configuration }
+  var configuration: HomeConfiguration { context.settings.configuration }
   var database: NodeDatabase { context.database }
   var store: Store { context.database.store }
   var replica: Replica { context.database.replica }

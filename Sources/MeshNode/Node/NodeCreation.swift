@@ -53,8 +53,9 @@ struct NodeCreation {
     return request
   }
 
-  private func configuration(peers: [HostPort] = []) -> Configuration {
-    Configuration(database: options.database, listen: options.listen ?? Configuration.defaultListen, peers: peers)
+  private func configuration(peers: [HostPort] = []) -> HomeConfiguration {
+    HomeConfiguration(
+      database: options.database, listen: options.listen ?? HomeConfiguration.defaultListen, peers: peers)
   }
 
   private static let silent = Logger(label: "mesh") { _ in SwiftLogNoOpLogHandler() }

@@ -75,7 +75,7 @@ struct DaemonOpening: Sendable {
   /// An app has no such daemon.
   private static let lockPatience = 0.1
 
-  func configuration() throws -> Configuration { try options.applied(to: try home.configuration()) }
+  func configuration() throws -> HomeConfiguration { try options.applied(to: try home.configuration()) }
 
   /// Opens the database and binds the address.
   ///
@@ -93,7 +93,7 @@ struct DaemonOpening: Sendable {
 
 extension ServeOptions {
   /// Returns the configuration with the options of the command line, which win for this run.
-  fileprivate func applied(to configuration: Configuration) throws -> Configuration {
+  fileprivate func applied(to configuration: HomeConfiguration) throws -> HomeConfiguration {
     var configuration = configuration
     if let listen { configuration.listen = listen }
     if let advertise { configuration.advertise = advertise }

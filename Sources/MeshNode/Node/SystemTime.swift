@@ -5,7 +5,7 @@ import MeshTransport
 
 /// The machine's clocks. No other part of a node reads them. A network inside the process can have a wall clock of its
 /// own.
-struct SystemTime: MeshCore.Clock {
+struct SystemTime: TimeSource {
   private static let start = ContinuousClock.now
   private let wallClock: (@Sendable () -> Int64)?
 

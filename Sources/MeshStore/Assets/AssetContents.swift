@@ -30,7 +30,7 @@ struct AssetContents: Step {
   /// Copies an asset to the staging, from a row that is about to lose it, as far as the row has it.
   ///
   /// - Parameter isSynced: True if the copy has to survive a power cut from now on.
-  func keep(_ asset: Asset, _ manifest: AssetManifest, from cell: Cell, isSynced: Bool = true) throws {
+  func keep(_ asset: Asset, _ manifest: AssetManifest, from cell: RowCell, isSynced: Bool = true) throws {
     guard try !staged.isComplete(asset, manifest) else { return }
     try forEachChunk(of: cell, size: asset.size) { index, bytes in
       if manifest.isChunk(bytes, index, cryptography) {
@@ -43,7 +43,7 @@ struct AssetContents: Step {
 
   /// Returns the bytes of an asset that is in the cell or staged. Returns nil if they are not here, or are more than
   /// `limit`.
-  func bytes(of asset: Asset, _ cell: Cell?, limit: Int = StoreLimits.assetInMemory) throws -> [UInt8]? {
+  func bytes(of asset: Asset, _ cell: RowCell?, limit: Int = StoreLimits.assetInMemory) throws -> [UInt8]? {
     guard asset.size <= limit else { return nil }
     if !asset.isUnread, let manifest = try manifest(asset.id), try staged.isComplete(asset, manifest) {
       var bytes: [UInt8] = []
@@ -67,12 +67,12 @@ struct AssetContents: Step {
   // MARK: Rows
 
   /// Returns the cells that show an asset, as far as mesh knows.
-  func cells(showing asset: AssetID) throws -> [Cell] { try assets.shown(asset, limit: 8).compactMap(cell) }
+  func cells(showing asset: AssetID) throws -> [RowCell] { try assets.shown(asset, limit: 8).compactMap(cell) }
 
   /// Returns the cell of a table that is here.
-  func cell(_ use: AssetWant) -> Cell? {
+  func cell(_ use: AssetWant) -> RowCell? {
     guard let table = catalog.table(use.ref.table), let index = table.indexes[use.column] else { return nil }
-    return Cell(table: table, key: use.ref.key, index: index)
+    return RowCell(table: table, key: use.ref.key, index: index)
   }
 
   /// Reads the BLOB of a cell chunk by chunk, with only one chunk in memory. If the table has no rowid, SQLite can only
@@ -84,7 +84,7 @@ struct AssetContents: Step {
   /// - Returns: False if the cell has no BLOB of that size.
   @discardableResult
   func forEachChunk(
-    of cell: Cell, size: Int, _ chunks: Range<Int>? = nil, _ body: (Int, [UInt8]) throws -> Bool
+    of cell: RowCell, size: Int, _ chunks: Range<Int>? = nil, _ body: (Int, [UInt8]) throws -> Bool
   ) throws -> Bool {
     let chunks = chunks ?? 0..<Asset.chunkCount(size: size)
     guard cell.table.rowidName != nil else { return try forEachChunkOfWhole(cell, size, chunks, body) }
@@ -97,7 +97,7 @@ struct AssetContents: Step {
   }
 
   /// Returns nil if the cell has no BLOB of that size, or its table has no rowid.
-  func rowid(of cell: Cell, size: Int) throws -> Int64? {
+  func rowid(of cell: RowCell, size: Int) throws -> Int64? {
     guard let rowid = cell.table.rowidName else { return nil }
     let column = cell.column.name.quotedName
     return try sql.integer(
@@ -108,7 +108,7 @@ struct AssetContents: Step {
   }
 
   private func forEachChunkOfWhole(
-    _ cell: Cell, _ size: Int, _ chunks: Range<Int>, _ body: (Int, [UInt8]) throws -> Bool
+    _ cell: RowCell, _ size: Int, _ chunks: Range<Int>, _ body: (Int, [UInt8]) throws -> Bool
   ) throws -> Bool {
     let column = cell.column.name.quotedName
     let whole = try sql.first(
@@ -125,7 +125,7 @@ struct AssetContents: Step {
   }
 
   /// Returns the manifest of a BLOB in a row, or nil if the cell has none of that size.
-  func manifest(of cell: Cell, size: Int, key: [UInt8]) throws -> AssetManifest? {
+  func manifest(of cell: RowCell, size: Int, key: [UInt8]) throws -> AssetManifest? {
     var builder = AssetManifest.Builder(key: key, cryptography)
     var sums: [ChunkSum] = []
     var chunks: [[UInt8]] = []
@@ -147,7 +147,7 @@ struct AssetContents: Step {
   private static let hashedTogether = 8
 
   /// Returns whether the cell has exactly these bytes.
-  func holds(_ manifest: AssetManifest, _ cell: Cell) throws -> Bool {
+  func holds(_ manifest: AssetManifest, _ cell: RowCell) throws -> Bool {
     var isSame = true
     let isThere = try forEachChunk(of: cell, size: manifest.size) { index, bytes in
       isSame = manifest.isChunk(bytes, index, cryptography)

@@ -26,7 +26,7 @@ final class AssetHasher {
   /// - Parameter key: The key of the manifest, if there is none yet.
   /// - Throws: `PlanObstacle.hashing` if the size is over the budget.
   func content(
-    _ ref: RecordRef, _ cell: Cell, size: Int, key: [UInt8], _ transaction: Transaction
+    _ ref: RecordRef, _ cell: RowCell, size: Int, key: [UInt8], _ transaction: Transaction
   ) throws -> (asset: Asset, manifest: AssetManifest)? {
     let place = Place(ref: ref, index: cell.index)
     if let found = known[place], found.asset.size == size, try !isWritten(ref, since: found.last, transaction) {

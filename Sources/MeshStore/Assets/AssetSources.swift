@@ -62,7 +62,7 @@ struct AssetSources: Step {
   /// - Returns: False if it was done before, or is not necessary.
   @discardableResult
   private func take(
-    _ asset: Asset, _ manifest: AssetManifest, from cell: Cell, showing content: AssetID, size: Int? = nil,
+    _ asset: Asset, _ manifest: AssetManifest, from cell: RowCell, showing content: AssetID, size: Int? = nil,
     _ body: (Int, [UInt8]) throws -> Void
   ) throws -> Bool {
     let source = StagedAssets.Source(cell, showing: content)
@@ -107,12 +107,12 @@ struct AssetSources: Step {
 
   /// Returns the cell of a record that waits for an asset, and the asset that its row shows there. Returns nil if it
   /// shows none.
-  func previous(_ want: AssetWant) throws -> (cell: Cell, asset: Asset)? {
+  func previous(_ want: AssetWant) throws -> (cell: RowCell, asset: Asset)? {
     guard let zone = try zoneRows.read(id: want.zone), let table = catalog.table(want.ref.table),
       let index = table.indexes[want.column], let record = try ZoneRecords(transaction, zone: zone).load(want.ref),
       let old = record.shown[want.column]?.asset
     else { return nil }
-    return (Cell(table: table, key: want.ref.key, index: index), old)
+    return (RowCell(table: table, key: want.ref.key, index: index), old)
   }
 
   /// Ends the sharing of an asset's chunks with a row, if another row now waits for it too, or the row shows something
@@ -133,7 +133,7 @@ struct AssetSources: Step {
   /// shared no longer.
   ///
   /// - Returns: False if the row can't be patched.
-  func confirmShared(_ asset: Asset, toPatch cell: Cell, showing old: Asset?) throws -> Bool {
+  func confirmShared(_ asset: Asset, toPatch cell: RowCell, showing old: Asset?) throws -> Bool {
     guard let old, let shared = staged.shared[asset.id], staged.complete.contains(asset.id),
       shared.source == StagedAssets.Source(cell, showing: old.id)
     else { return false }
@@ -147,7 +147,7 @@ struct AssetSources: Step {
     return true
   }
 
-  private func has(_ chunks: ChunkSet, of asset: Asset, _ cell: Cell) throws -> Bool {
+  private func has(_ chunks: ChunkSet, of asset: Asset, _ cell: RowCell) throws -> Bool {
     guard let manifest = try contents.manifest(asset.id) else { return false }
     var isSame = true
     let isThere = try contents.forEachChunk(of: cell, size: asset.size) { index, bytes in

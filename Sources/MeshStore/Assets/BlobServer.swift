@@ -29,7 +29,7 @@ final class BlobServer {
   }
 
   /// Returns a chunk, or nil if it can't be read in this way.
-  func chunk(_ index: Int, of asset: Asset, _ cell: Cell, rowid: Int64) -> [UInt8]? {
+  func chunk(_ index: Int, of asset: Asset, _ cell: RowCell, rowid: Int64) -> [UInt8]? {
     isUsed = true
     do {
       var (blob, left) = try opened[asset.id] ?? (open(cell, rowid), asset.chunkCount)
@@ -44,7 +44,7 @@ final class BlobServer {
     }
   }
 
-  private func open(_ cell: Cell, _ rowid: Int64) throws -> Blob {
+  private func open(_ cell: RowCell, _ rowid: Int64) throws -> Blob {
     if opened.count >= Self.most { opened = [:] }
     let connection = try self.connection ?? GuardConnection(path: path, vfs: vfs)
     self.connection = connection

@@ -31,7 +31,7 @@ struct Eviction: Step {
   /// A cell of a record that shows the asset.
   struct ShownAsset {
     let zone: Int64
-    let cell: Cell
+    let cell: RowCell
     var ref: RecordRef { RecordRef(table: cell.table.id, key: cell.key) }
   }
 
@@ -66,7 +66,7 @@ struct Eviction: Step {
   }
 
   /// Returns the record to its state before the BLOB arrived.
-  private func evict(_ ref: RecordRef, _ cell: Cell, _ records: ZoneRecords) throws {
+  private func evict(_ ref: RecordRef, _ cell: RowCell, _ records: ZoneRecords) throws {
     let column = cell.column
     guard let old = try records.load(ref), old.isShown, old.extra[column.id] == nil,
       case .asset(let asset)? = old.shown[column.id]

@@ -24,7 +24,7 @@ struct KeptAssets: Step {
     }
     var cells = try contents.cells(showing: asset.id)
     if let table = catalog.table(ref.table), table.isHere, let index = table.indexes[column] {
-      cells.insert(Cell(table: table, key: ref.key, index: index), at: 0)
+      cells.insert(RowCell(table: table, key: ref.key, index: index), at: 0)
     }
     // A BLOB that nobody has seen may be the only copy, so it is copied even if the disk is short of room.
     guard isConflict || staged.hasRoom(asset.size), try copyOverwritten(asset, manifest, from: cells) else { return }
@@ -46,7 +46,7 @@ struct KeptAssets: Step {
   }
 
   /// Copies a BLOB to the staging without the write lock, before others replace it.
-  func prepare(_ asset: Asset, _ cell: Cell) throws {
+  func prepare(_ asset: Asset, _ cell: RowCell) throws {
     guard asset.size <= min(StoreLimits.assetInMemory, staged.budget), staged.hasRoom(asset.size),
       try !assets.isKept(asset.id), let manifest = try contents.manifest(asset.id)
     else { return }
@@ -54,7 +54,7 @@ struct KeptAssets: Step {
   }
 
   /// - Returns: False if no cell has all of it.
-  private func copyOverwritten(_ asset: Asset, _ manifest: AssetManifest, from cells: [Cell]) throws -> Bool {
+  private func copyOverwritten(_ asset: Asset, _ manifest: AssetManifest, from cells: [RowCell]) throws -> Bool {
     if try staged.isComplete(asset, manifest) { return true }
     for cell in cells {
       try contents.keep(asset, manifest, from: cell, isSynced: false)

@@ -39,7 +39,7 @@ struct RowAssets: Step {
         // A program wrote it, and its flush names it.
         untouched.insert(column)
         shown[column] = old?.shown[column]
-      } else if updates, case let cell = Cell(table: table, key: ref.key, index: index),
+      } else if updates, case let cell = RowCell(table: table, key: ref.key, index: index),
         try transaction.sources.confirmShared(asset, toPatch: cell, showing: old?.shown[column]?.asset)
       {
         untouched.insert(column)
@@ -100,7 +100,7 @@ extension ZoneRecords {
       guard let asset = value.asset, let index = table.indexes[column], row[index].asset?.size == asset.size,
         let manifest = try transaction.contents.manifest(asset.id)
       else { continue }
-      try transaction.contents.keep(asset, manifest, from: Cell(table: table, key: ref.key, index: index))
+      try transaction.contents.keep(asset, manifest, from: RowCell(table: table, key: ref.key, index: index))
     }
   }
 }

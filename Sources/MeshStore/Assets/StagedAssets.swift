@@ -249,7 +249,7 @@ final class StagedAssets {
 }
 
 extension StagedAssets.Source {
-  init(_ cell: Cell, showing content: AssetID) {
+  init(_ cell: RowCell, showing content: AssetID) {
     self.init(ref: RecordRef(table: cell.table.id, key: cell.key), index: cell.index, content: content)
   }
 }

@@ -257,7 +257,7 @@ final class FlushPlanner {
     _ entry: PendingSlice.Entry, _ index: Int, _ size: Int, key: [UInt8]? = nil
   ) throws -> (asset: Asset, manifest: AssetManifest)? {
     try hasher.content(
-      entry.ref, Cell(table: entry.table, key: entry.ref.key, index: index), size: size,
+      entry.ref, RowCell(table: entry.table, key: entry.ref.key, index: index), size: size,
       key: key ?? AssetManifest.key(of: writer.zone, transaction.cryptography), transaction)
   }
 

@@ -83,7 +83,7 @@ struct Flusher {
       let isCurrent = try draft.isCurrent(transaction)
       hasher.budget = StoreLimits.hashedUnderLock
       defer { hasher.budget = nil }
-      let drafting = isCurrent ? .draft(draft) : try Draft.make(transaction, writer, now, sent, hasher)
+      let drafting: Drafting = isCurrent ? .draft(draft) : try Draft.make(transaction, writer, now, sent, hasher)
       guard case .draft(let draft) = drafting, draft.plan.cascades.isEmpty, draft.plan.longValues.isEmpty,
         isDurable || !draft.endsBatch
       else { return drafting.isPossible ? .commit(.other(drafting)) : .rollBack(.other(drafting)) }

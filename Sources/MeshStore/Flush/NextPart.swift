@@ -57,7 +57,7 @@ struct NextPart {
       citation: writer.citation, time: time, epoch: writer.epoch, part: part)
     let body = ChangeSetBody(context: difference, content: content)
     // Nobody could ever read such a change set, and once signed, it could not be reverted.
-    guard body.elementCount <= Limits.elements else { throw DecodingError.limit("elements") }
+    guard body.elementCount <= Limits.elements else { throw FormatError.limit("elements") }
     let bytes = body.encoded(author: writer.author)
     return try ChangeSet(header, body: bytes, key: writer.key, secrets: writer.secrets, with: writer.cryptography)
   }

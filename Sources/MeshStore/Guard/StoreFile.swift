@@ -76,7 +76,7 @@ package struct StoreFile: StorePart {
   ///
   /// - Parameter clock: The clock for the pauses between attempts to empty a log that a program reads.
   @discardableResult
-  package func startGuard(clock: any Clock) throws -> WALGuard { try access.startGuard(clock: clock) }
+  package func startGuard(clock: any TimeSource) throws -> WALGuard { try access.startGuard(clock: clock) }
 
   package struct WALStatus: Hashable, Sendable {
     /// True if other programs can't reset the log now.

@@ -24,7 +24,7 @@ package final class WALGuard: Sendable {
   private let keeper: Mutex<WALKeeper>
 
   /// Opens the guard's connections. It guards from the first `look` on.
-  init(path: String, vfs: String?, clock: any Clock) throws {
+  init(path: String, vfs: String?, clock: any TimeSource) throws {
     self.path = path
     keeper = Mutex(try WALKeeper(path: path, vfs: vfs, clock: clock))
   }

@@ -31,7 +31,7 @@ final class WALKeeper {
   /// Attempts to begin reading. Each fails only if another program copied the whole log in between.
   private static let attempts = 5
 
-  private let clock: any Clock
+  private let clock: any TimeSource
   /// The connection that reads with a mark above zero while `mark` is not nil.
   private var holder: GuardConnection
   /// The connection that takes the next mark before the holder gives up its own.
@@ -60,7 +60,7 @@ final class WALKeeper {
   private(set) var resets = 0
 
   /// Opens its connections. It guards from the first `look` on.
-  init(path: String, vfs: String?, clock: any Clock) throws {
+  init(path: String, vfs: String?, clock: any TimeSource) throws {
     self.clock = clock
     holder = try GuardConnection(path: path, vfs: vfs)
     spare = try GuardConnection(path: path, vfs: vfs)

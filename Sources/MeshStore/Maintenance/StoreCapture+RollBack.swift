@@ -77,7 +77,7 @@ extension Transaction {
     guard let table = catalog.table(ref.table) else { return nil }
     var row = try sql.first(table.select, [ref.key]) { table.row($0) }
     for (index, value) in (row ?? []).enumerated() {
-      let cell = Cell(table: table, key: ref.key, index: index)
+      let cell = RowCell(table: table, key: ref.key, index: index)
       guard let asset = value.asset, let bytes = try contents.bytes(of: asset, cell, limit: room) else { continue }
       row?[index] = .blob(bytes)
       room -= bytes.count

@@ -86,7 +86,7 @@ package final class StoreCapture: CaptureStore, StorePart {
   /// Notes the differences in the next slice. The comparison runs before the write lock is taken, because usually it
   /// finds nothing and has only its position to write.
   private func noteSlice(
-    _ least: TableSlice.Task, _ reader: ((ZoneID) throws -> ChangeSetReader)? = nil, now: Int64
+    _ least: TableSlice.Purpose, _ reader: ((ZoneID) throws -> ChangeSetReader)? = nil, now: Int64
   ) throws -> TableSlice? {
     guard let slice = try read({ try TableSlice.next($0, least, importPlaces, reader) }) else { return nil }
     importPlaces = slice.places

@@ -3,7 +3,7 @@ import MeshCore
 /// The next rows of a table that is imported, or compared with its records.
 struct TableSlice {
   /// The values of `mesh_import.task`. If two are requested, the greater one is done.
-  enum Task: Int64 {
+  enum Purpose: Int64 {
     /// Notes each difference as if a trigger had seen it. Missing rows were deleted.
     case compare = 1
     /// Does the same for a table that was recreated. If most rows are there, a migration has copied them, and the
@@ -50,7 +50,7 @@ struct TableSlice {
   ///
   /// - Parameter least: The lowest task to do.
   static func next(
-    _ transaction: Transaction, _ least: Task, _ places: ImportPlaces,
+    _ transaction: Transaction, _ least: Purpose, _ places: ImportPlaces,
     _ reader: ((ZoneID) throws -> ChangeSetReader)?
   ) throws -> TableSlice? {
     guard let next = try transaction.work.nextImport(least) else { return nil }
@@ -202,7 +202,7 @@ extension TableSlice {
       guard let row = try records.row(table, key) else { return [] }
       let changed = try records.differences(ref, record, table, row: row, merged: merged) { index, asset in
         try transaction.contents.manifest(asset.id).map {
-          try transaction.contents.holds($0, Cell(table: table, key: key, index: index))
+          try transaction.contents.holds($0, RowCell(table: table, key: key, index: index))
         } ?? false
       }
       // A migration fills new columns on every machine by itself. These values are older than every edit, and merged
@@ -250,7 +250,7 @@ extension TableSlice {
         guard let manifest = try transaction.contents.manifest(asset.id), row[index].asset?.size == asset.size else {
           return false
         }
-        return try transaction.contents.holds(manifest, Cell(table: table, key: key, index: index))
+        return try transaction.contents.holds(manifest, RowCell(table: table, key: key, index: index))
       }
     }
 
@@ -295,7 +295,7 @@ extension TableSlice {
       guard let manifest = try transaction.contents.manifest(asset.id), row[index].asset?.size == asset.size else {
         return true
       }
-      return try !transaction.contents.holds(manifest, Cell(table: table, key: key, index: index))
+      return try !transaction.contents.holds(manifest, RowCell(table: table, key: key, index: index))
     }
 
     /// Returns notes for records without a row, which take on the new names as well.
@@ -345,7 +345,7 @@ extension TableSlice {
     }
 
     /// Returns notes for records whose row is missing because it was deleted.
-    func deleted(_ task: Task, isExchanged: Bool) throws -> [Note] {
+    func deleted(_ task: Purpose, isExchanged: Bool) throws -> [Note] {
       if task == .compareReturned { return [] }
       // Records of a table that was recreated are held until it is filled.
       let side = task == .compareRecreated ? RecordTable.Side.shownBefore : .shown

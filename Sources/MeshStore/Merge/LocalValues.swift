@@ -88,7 +88,7 @@ final class LocalValues {
     var value = value
     if value.isUnread, let size = value.asset?.size, let index = table.indexes[column],
       let manifest = try transaction.contents.manifest(
-        of: Cell(table: table, key: ref.key, index: index), size: size,
+        of: RowCell(table: table, key: ref.key, index: index), size: size,
         key: AssetManifest.key(of: records.zone.zone, transaction.cryptography))
     {
       value = .asset(try transaction.contents.remember(manifest))

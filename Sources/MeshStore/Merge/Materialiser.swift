@@ -12,7 +12,7 @@ final class Materialiser {
 
   let records: ZoneRecords
   /// The part of the pending log that has been turned into records.
-  let progress: Progress
+  let progress: Phase
   let rows: RowWriter
   /// The shown records whose references have to be checked.
   private var unchecked: [RecordRef] = []
@@ -35,7 +35,7 @@ final class Materialiser {
   private var ownOthers: Materialisers?
   private weak var sharedOthers: Materialisers?
 
-  enum Progress {
+  enum Phase {
     /// Nothing is pending. Rows differ from records only if a write went unnoticed.
     case clean
     /// A flush that reaches the end of the log.
@@ -54,7 +54,7 @@ final class Materialiser {
 
   /// - Parameter others: The materialisers of the other zones, or nil for the zone that the access concerns.
   init(
-    _ records: ZoneRecords, _ progress: Progress = .clean, refused: [RecordRef: String] = [:],
+    _ records: ZoneRecords, _ progress: Phase = .clean, refused: [RecordRef: String] = [:],
     flushing: FlushPlan? = nil, others: Materialisers? = nil
   ) throws {
     self.records = records
@@ -356,7 +356,7 @@ final class Materialiser {
       let value = record.shown[column] != nil ? row[reference.column] : record.extra[column] ?? row[reference.column]
       guard value != .null, let parent = transaction.catalog.table(reference.parent) else { continue }
       let parentRef = RecordRef(table: parent.id, key: parent.parentKey(value))
-      if try isPresent(parentRef, parent, value, for: home == reference ? ref : nil) {
+      if try findParent(parentRef, parent, value, for: home == reference ? ref : nil) {
         if reference.isReset, record.extra[column] != nil, row[reference.column] != value { restored.insert(column) }
       } else if row[reference.column] == value, try dangling.letStay(ref, parentRef) {
         try wait(ref, for: parentRef)
@@ -385,11 +385,12 @@ final class Materialiser {
     try reset(ref, table, record, row, missing.map { ($0.reference, $0.value) }, restored)
   }
 
-  /// Returns whether the parent is present.
+  /// Looks for the parent. Lets the child wait for a parent that is not flushed yet.
   ///
   /// - Parameter child: The child, if the row has to belong to this zone. Otherwise changes to another zone's row would
   ///   affect the child.
-  private func isPresent(_ ref: RecordRef, _ table: TableForm, _ value: Value, for child: RecordRef?) throws -> Bool {
+  /// - Returns: True if the parent is present.
+  private func findParent(_ ref: RecordRef, _ table: TableForm, _ value: Value, for child: RecordRef?) throws -> Bool {
     let hasRow = try records.hasRow(table, value)
     guard let child else {
       if hasRow || !notes.isPartial { return hasRow }
@@ -413,7 +414,7 @@ final class Materialiser {
     let value = table.defaultValue(reference.column)
     if value == .null { return nil }
     let parentRef = RecordRef(table: parent.id, key: parent.parentKey(value))
-    if try isPresent(parentRef, parent, value, for: home == reference ? ref : nil) { return nil }
+    if try findParent(parentRef, parent, value, for: home == reference ? ref : nil) { return nil }
     try wait(ref, for: parentRef)
     return parentRef
   }
@@ -443,7 +444,7 @@ final class Materialiser {
     let key = AssetManifest.key(of: records.zone.zone, transaction.cryptography)
     var shown = records.named(row, record, table)
     for index in row.indices where row[index].isUnread {
-      let (cell, column) = (Cell(table: table, key: ref.key, index: index), table.columns[index].id)
+      let (cell, column) = (RowCell(table: table, key: ref.key, index: index), table.columns[index].id)
       if record.extra[column] != nil, shown[index] == record.shown[column] { continue }
       if let asset = shown[index].asset, !asset.isUnread, let manifest = try transaction.contents.manifest(asset.id) {
         try transaction.contents.keep(asset, manifest, from: cell)

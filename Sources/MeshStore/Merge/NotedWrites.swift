@@ -3,7 +3,7 @@ import MeshCore
 /// The notes of programs' writes in the pending log, as far as they explain differences between records and tables.
 final class NotedWrites {
   private let records: ZoneRecords
-  private let progress: Materialiser.Progress
+  private let progress: Materialiser.Phase
   /// The current flush. It handles all notes of its records in the log.
   private let flushing: FlushPlan?
   /// Computed on first use, because most flushes don't need it.
@@ -12,7 +12,7 @@ final class NotedWrites {
   private(set) var hasPostponed = false
   private var transaction: Transaction { records.transaction }
 
-  init(_ records: ZoneRecords, _ progress: Materialiser.Progress, flushing: FlushPlan?) {
+  init(_ records: ZoneRecords, _ progress: Materialiser.Phase, flushing: FlushPlan?) {
     (self.records, self.progress, self.flushing) = (records, progress, flushing)
   }
 

@@ -105,7 +105,7 @@ struct RowWriter: Step {
           "SELECT \(rowid) FROM main.\(table.schema.name.quotedName) WHERE \(table.keyName.quotedName) = ?", [key])
       else { continue }
       let blob = try Blob(
-        sql, Cell(table: table, key: key, index: index), rowid: place, isWritable: true)
+        sql, RowCell(table: table, key: key, index: index), rowid: place, isWritable: true)
       for chunk in 0..<asset.chunkCount {
         guard let bytes = try staged.read(chunk, asset, manifest) else { throw Self.lostChunk }
         try blob.write(bytes, at: asset.range(ofChunk: chunk).lowerBound)
@@ -119,7 +119,7 @@ struct RowWriter: Step {
     guard let index = table.indexes[column], let manifest = try contents.manifest(asset.id),
       let shared = staged.shared[asset.id]
     else { throw Self.lostChunk }
-    let cell = Cell(table: table, key: key, index: index)
+    let cell = RowCell(table: table, key: key, index: index)
     guard let place = try contents.rowid(of: cell, size: asset.size) else { throw Self.lostChunk }
     let blob = try Blob(sql, cell, rowid: place, isWritable: true)
     for chunk in 0..<asset.chunkCount where !shared.chunks.contains(chunk) {

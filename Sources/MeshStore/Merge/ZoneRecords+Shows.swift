@@ -20,7 +20,7 @@ extension ZoneRecords {
         (shown.missing[column], shown.assets[column]) = (value, row[index])
         continue
       }
-      if try row[index] == value || isThere(asset, row[index], Cell(table: table, key: key, index: index)) {
+      if try row[index] == value || isThere(asset, row[index], RowCell(table: table, key: key, index: index)) {
         shown.assets[column] = value
       } else if let source, source.extra[column] == value, row[index] == source.shown[column] ?? .null {
         shown.missing[column] = value
@@ -32,7 +32,7 @@ extension ZoneRecords {
     return shown
   }
 
-  private func isThere(_ asset: Asset, _ value: Value, _ cell: Cell) throws -> Bool {
+  private func isThere(_ asset: Asset, _ value: Value, _ cell: RowCell) throws -> Bool {
     guard value == .asset(.unread(asset.size)), let manifest = try transaction.contents.manifest(asset.id) else {
       return false
     }

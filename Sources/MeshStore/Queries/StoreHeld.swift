@@ -2,7 +2,7 @@ package import MeshCore
 
 /// A held record: one that is alive but not in its table, or whose row differs from the merged values. Also a row that
 /// is too long to be sent.
-package struct HeldRecord: Hashable, Sendable {
+package struct HeldEntry: Hashable, Sendable {
   package var zone: ZoneID
   package var table: String
   package var key: Value
@@ -42,16 +42,16 @@ package struct StoreHeld: StorePart {
   let access: StoreAccess
 
   /// Returns at most `limit` held records. Those that have a row come last.
-  package func list(limit: Int) throws -> [HeldRecord] {
+  package func list(limit: Int) throws -> [HeldEntry] {
     try listed { try $0.list(limit: limit) }
   }
 
   /// Returns the records whose rows are older than the merged values, because their tables refuse those values.
-  package func refused(limit: Int) throws -> [HeldRecord] {
+  package func refused(limit: Int) throws -> [HeldEntry] {
     try listed { try $0.list(.editRefused, limit: limit) }
   }
 
-  private func listed(_ places: (HeldTable) throws -> [HeldTable.Place]) throws -> [HeldRecord] {
+  private func listed(_ places: (HeldTable) throws -> [HeldTable.Place]) throws -> [HeldEntry] {
     try read { transaction in
       let found = try places(transaction.held)
       var zones: [Int64: ZoneRecords] = [:]
@@ -98,14 +98,14 @@ struct HeldRecords: Step {
   private static let orphansLookedAt = 1_000
 
   /// Returns the held record, or nil if nothing holds the record and its row is sent.
-  func record(_ ref: RecordRef, _ record: StoredRecord?, _ zone: ZoneRow) throws -> HeldRecord? {
+  func record(_ ref: RecordRef, _ record: StoredRecord?, _ zone: ZoneRow) throws -> HeldEntry? {
     if try tableList.isUntracked(ref.table) { return nil }
     let noted = try held.note(of: ref, in: zone.id)
     guard var reason = record?.held ?? noted?.reason,
       record?.held != nil || reason.isUnsent || reason.isShown && record?.isShown == true
     else { return nil }
     if reason == .untracked { reason = .unknownTable }
-    var held = HeldRecord(
+    var held = HeldEntry(
       zone: zone.zone, table: try catalog.tableName(ref.table), key: ref.key, reason: reason,
       message: noted?.reason == reason ? noted?.message : nil,
       since: record?.held == nil && reason != .editRefused ? noted?.since : record?.heldSince, waitsFor: [])
@@ -138,11 +138,11 @@ struct HeldRecords: Step {
     return schema.columns.filter { !$0.isKey && names.contains($0.name.folded) }.map(\.name)
   }
 
-  private func refused(_ ref: RecordRef, _ record: StoredRecord) throws -> [HeldRecord.Refused] {
+  private func refused(_ ref: RecordRef, _ record: StoredRecord) throws -> [HeldEntry.Refused] {
     guard let table = catalog.table(ref.table) else { return [] }
     return try table.columns.compactMap { column in
       guard let merged = record.extra[column.id], record.held != nil || record.hides(column.id) else { return nil }
-      return HeldRecord.Refused(
+      return HeldEntry.Refused(
         column: try catalog.column(column.id).name, merged: merged,
         shown: record.held == nil ? record.shown[column.id] ?? .null : nil)
     }
@@ -151,7 +151,7 @@ struct HeldRecords: Step {
   /// Names the missing parents as of now. A parent that was here when the record was withdrawn because of another one
   /// may have disappeared since.
   private func nameParents(
-    of ref: RecordRef, _ record: StoredRecord?, _ zone: ZoneRow, _ held: inout HeldRecord
+    of ref: RecordRef, _ record: StoredRecord?, _ zone: ZoneRow, _ held: inout HeldEntry
   ) throws {
     guard let table = catalog.table(ref.table), let record else { return }
     var missing: [RecordRef] = []
@@ -175,8 +175,8 @@ struct HeldRecords: Step {
     held.reason = first?.isAlive == false ? .parentDeleted : .missingParent
   }
 
-  func awaited(_ ref: RecordRef, besides zone: ZoneRow) throws -> HeldRecord.Awaited {
+  func awaited(_ ref: RecordRef, besides zone: ZoneRow) throws -> HeldEntry.Awaited {
     let other = try transaction.occupant(ref, besides: zone.id).flatMap { try zoneRows.read(id: $0) }
-    return HeldRecord.Awaited(table: try catalog.tableName(ref.table), key: ref.key, zone: other?.zone)
+    return HeldEntry.Awaited(table: try catalog.tableName(ref.table), key: ref.key, zone: other?.zone)
   }
 }

@@ -23,7 +23,7 @@ package struct RestoredRecord: Hashable, Sendable {
   /// Columns that are not restored because the bytes of their long BLOB are no longer here.
   package var gone: [String]
   /// Records that it refers to and that are not here. It is held until they are restored as well.
-  package var waitsFor: [HeldRecord.Awaited]
+  package var waitsFor: [HeldEntry.Awaited]
   /// The number of records that came back with it.
   package var descendants = 0
 }
@@ -287,7 +287,7 @@ struct Restorer: Step {
     var (found, gone): ([Int64: Value]?, [String]) = (values, [])
     for (column, value) in values ?? [:] {
       guard let asset = value.asset else { continue }
-      let own = table.indexes[column].map { Cell(table: table, key: ref.key, index: $0) }
+      let own = table.indexes[column].map { RowCell(table: table, key: ref.key, index: $0) }
       var content: [UInt8]?
       for cell in try transaction.contents.cells(showing: asset.id) + [own] where content == nil {
         content = try transaction.contents.bytes(of: asset, cell, limit: .max)
@@ -302,12 +302,12 @@ struct Restorer: Step {
     Dictionary(try values.map { (try catalog.column($0.key).name, $0.value) }, uniquingKeysWith: { $1 })
   }
 
-  private func missingParents(_ table: TableForm, _ values: [Int64: Value]) throws -> [HeldRecord.Awaited] {
+  private func missingParents(_ table: TableForm, _ values: [Int64: Value]) throws -> [HeldEntry.Awaited] {
     try table.references.compactMap { reference in
       guard !reference.isReset, let value = values[table.columns[reference.column].id], value != .null,
         let parent = catalog.table(reference.parent), try !sql.exists(parent.selectKey, [value])
       else { return nil }
-      return HeldRecord.Awaited(table: parent.schema.name, key: parent.parentKey(value), zone: nil)
+      return HeldEntry.Awaited(table: parent.schema.name, key: parent.parentKey(value), zone: nil)
     }
   }
 }

@@ -8,7 +8,7 @@ package struct RecordExplanation: Hashable, Sendable {
   package var generation: UInt64
   package var isAlive: Bool
   /// The reason why the record is not in its table. Nil if it is in the table or deleted.
-  package var held: HeldRecord?
+  package var held: HeldEntry?
   /// The stamp of the birth or the delete.
   package var life: Stamp?
   /// The author who signed the change set that brought the record here. It may differ from the stamp's author, because
@@ -35,7 +35,7 @@ package struct RecordExplanation: Hashable, Sendable {
   /// and are nobody's edit.
   package struct Withheld: Hashable, Sendable {
     package var shown: Value
-    package var parent: HeldRecord.Awaited
+    package var parent: HeldEntry.Awaited
     /// True if the parent was here and is deleted. False if it has not arrived yet.
     package var isParentDeleted: Bool
   }

@@ -2,7 +2,7 @@ import MeshCore
 
 /// Work on many rows that goes on slice by slice, beside all other work.
 package struct WorkInProgress: Hashable, Sendable {
-  package enum Task: Hashable, Sendable {
+  package enum Kind: Hashable, Sendable {
     /// Importing the rows of a table.
     case takeIn
     /// Comparing the rows of a table with the merged values.
@@ -13,7 +13,7 @@ package struct WorkInProgress: Hashable, Sendable {
     case show
   }
 
-  package var task: Task
+  package var task: Kind
   /// The table, or nil if the work concerns all tables.
   package var table: String?
   /// The number of rows, records or change sets that are done.
@@ -41,7 +41,7 @@ private struct CurrentWork: Step {
       guard let table = catalog.table(id) else { return nil }
       let rows = Int(try sql.integer("SELECT count(*) FROM main.\(table.schema.name.quotedName)") ?? 0)
       return WorkInProgress(
-        task: task == TableSlice.Task.takeIn.rawValue ? .takeIn : .compare, table: table.schema.name, done: done,
+        task: task == TableSlice.Purpose.takeIn.rawValue ? .takeIn : .compare, table: table.schema.name, done: done,
         total: max(rows, done))
     }
   }

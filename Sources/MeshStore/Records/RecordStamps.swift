@@ -54,7 +54,7 @@ struct RecordStamps: Hashable {
     self.life = life
   }
 
-  init(_ bytes: [UInt8]) throws(DecodingError) {
+  init(_ bytes: [UInt8]) throws(FormatError) {
     var reader = ByteReader(bytes)
     base = try Self.read(&reader)
     layout = Int64(try reader.count(Int(Int32.max), "layout"))
@@ -72,7 +72,7 @@ struct RecordStamps: Hashable {
     writer.uint64(stamp.time.value)
   }
 
-  private static func read(_ reader: inout ByteReader) throws(DecodingError) -> LocalStamp {
+  private static func read(_ reader: inout ByteReader) throws(FormatError) -> LocalStamp {
     let author = try reader.count(Int(Int32.max), "author")
     return LocalStamp(author: Int64(author), time: HybridTime(try reader.uint64()))
   }

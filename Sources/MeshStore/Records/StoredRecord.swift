@@ -135,7 +135,7 @@ enum ExtraValues {
     return writer.bytes
   }
 
-  static func decode(_ bytes: [UInt8], into record: inout StoredRecord) throws(DecodingError) {
+  static func decode(_ bytes: [UInt8], into record: inout StoredRecord) throws(FormatError) {
     var reader = ByteReader(bytes)
     record.extra = try read(&reader)
     record.shown = reader.isAtEnd ? [:] : try read(&reader)
@@ -144,7 +144,7 @@ enum ExtraValues {
   }
 
   /// Returns the assets that the row shows, and the values that it shows in place of merged ones.
-  static func decodeShown(_ bytes: [UInt8]) throws(DecodingError) -> [Value] {
+  static func decodeShown(_ bytes: [UInt8]) throws(FormatError) -> [Value] {
     var reader = ByteReader(bytes)
     let _: [Int64: Value] = try read(&reader)
     guard !reader.isAtEnd else { return [] }
@@ -160,7 +160,7 @@ enum ExtraValues {
     return writer.bytes
   }
 
-  static func decode(_ bytes: [UInt8]) throws(DecodingError) -> [Int64: Value] {
+  static func decode(_ bytes: [UInt8]) throws(FormatError) -> [Int64: Value] {
     var reader = ByteReader(bytes)
     let values: [Int64: Value] = try read(&reader)
     try reader.end()
@@ -174,7 +174,7 @@ enum ExtraValues {
     }
   }
 
-  fileprivate static func read(_ reader: inout ByteReader) throws(DecodingError) -> [Int64: Value] {
+  fileprivate static func read(_ reader: inout ByteReader) throws(FormatError) -> [Int64: Value] {
     var values: [Int64: Value] = [:]
     for _ in 0..<(try reader.count(Int.max, "extra values")) {
       let column = Int64(try reader.count(Int.max, "column"))
@@ -191,7 +191,7 @@ enum ExtraValues {
     return writer.bytes
   }
 
-  static func decodeValue(_ bytes: [UInt8]) throws(DecodingError) -> Value {
+  static func decodeValue(_ bytes: [UInt8]) throws(FormatError) -> Value {
     var reader = ByteReader(bytes)
     return try read(&reader)
   }
@@ -218,7 +218,7 @@ enum ExtraValues {
     }
   }
 
-  private static func read(_ reader: inout ByteReader) throws(DecodingError) -> Value {
+  private static func read(_ reader: inout ByteReader) throws(FormatError) -> Value {
     switch try reader.byte() {
     case Tag.null: return .null
     case Tag.integer: return .integer(try reader.signedVarint())

@@ -28,7 +28,7 @@ struct SchemaAdopter: Step {
       let plan = try plan(description, lacking, here, renamed)
       missing.statements = plan.steps.map(\.sql)
       missing.leftOut = plan.leftOut.map { $0.text(table: description.name) }
-    } catch let error as MeshCore.DecodingError {
+    } catch let error as FormatError {
       missing.refusal = "its description breaks a rule: \(error)"
     }
     return missing

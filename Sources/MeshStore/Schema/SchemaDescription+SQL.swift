@@ -17,7 +17,7 @@ extension SchemaDescription {
   }
 
   /// Returns the plan that creates the table and its indexes.
-  func creation() throws(DecodingError) -> Plan {
+  func creation() throws(FormatError) -> Plan {
     Plan(steps: [Step(sql: try createTable())] + (rules?.indexes ?? []).compactMap(creation))
   }
 
@@ -26,7 +26,7 @@ extension SchemaDescription {
   /// In a table with rows, SQLite accepts no computed default, and no `CHECK` that a row breaks.
   ///
   /// - Parameter count: The number of columns to add now. A rule that reads several of them is added with the last one.
-  func addition(of lacking: [Int], atMost count: Int = .max, hasRows: Bool) throws(DecodingError) -> Plan {
+  func addition(of lacking: [Int], atMost count: Int = .max, hasRows: Bool) throws(FormatError) -> Plan {
     var (plan, described) = (Plan(), self)
     let added = lacking.prefix(count)
     if hasRows {
@@ -68,7 +68,7 @@ extension SchemaDescription {
 
   /// Returns the `CREATE TABLE` statement. Throws if the description breaks a rule. So every text in the statement is a
   /// name, a type, a literal or an expression of the grammar.
-  func createTable() throws(DecodingError) -> String {
+  func createTable() throws(FormatError) -> String {
     try check()
     let constraints =
       (rules?.checks.map(\.sql) ?? []) + (rules?.indexes ?? []).filter { $0.name == nil }.map { $0.sql(table: name) }
@@ -82,7 +82,7 @@ extension SchemaDescription {
   /// `CHECK`s.
   ///
   /// SQLite can't add a `NOT NULL` column without a default to a table with rows. In that case, the column may be NULL.
-  func addColumn(_ index: Int) throws(DecodingError) -> String {
+  func addColumn(_ index: Int) throws(FormatError) -> String {
     guard columns.indices.contains(index), index != key else { throw .invalid("a column to add is not the key") }
     var relaxed = self
     if columns[index].defaultValue ?? .null == .null, rules?.initial(of: columns[index].name) == nil {

@@ -210,7 +210,7 @@ final class StoreAccess {
       return try body()
     } catch let error as DatabaseError {
       throw StoreError(error, path: file.path)
-    } catch let error as DecodingError {
+    } catch let error as FormatError {
       throw StoreError(.corrupt, "\(file.path): a row of ours cannot be read (\(error)); restore it from a copy")
     }
   }
@@ -218,7 +218,7 @@ final class StoreAccess {
   // MARK: The write-ahead log
 
   /// See `StoreFile.startGuard`.
-  func startGuard(clock: any Clock) throws -> WALGuard {
+  func startGuard(clock: any TimeSource) throws -> WALGuard {
     if let walGuard { return walGuard }
     let walGuard = try guarding {
       let walGuard = try WALGuard(path: file.path, vfs: file.vfs, clock: clock)

@@ -25,7 +25,7 @@ struct Transaction: TableAccess {
   func hasPending() throws -> Bool { try !pending.isEmpty() }
 
   /// Returns the progress for rows that are shown outside of a flush.
-  func progress() throws -> Materialiser.Progress { try hasPending() ? .besidePending : .clean }
+  func progress() throws -> Materialiser.Phase { try hasPending() ? .besidePending : .clean }
 
   func hasRun() throws -> Bool { try zoneRows.hasRuns() }
 

@@ -9,7 +9,7 @@ struct WorkTable {
 
   struct Import {
     let table: Int64
-    let task: TableSlice.Task?
+    let task: TableSlice.Purpose?
     let layout: Int64
     /// The key of the last row, or NULL before the first.
     let after: Value
@@ -21,12 +21,12 @@ struct WorkTable {
   /// Returns the work on some table.
   ///
   /// - Parameter least: The lowest task to do.
-  func nextImport(_ least: TableSlice.Task) throws -> Import? {
+  func nextImport(_ least: TableSlice.Purpose) throws -> Import? {
     try sql.first(
       "SELECT tbl, task, layout, after, exchanged FROM mesh_import WHERE task >= ? LIMIT 1", [.integer(least.rawValue)]
     ) {
       Import(
-        table: $0.integer(0), task: TableSlice.Task(rawValue: $0.integer(1)), layout: $0.integer(2),
+        table: $0.integer(0), task: TableSlice.Purpose(rawValue: $0.integer(1)), layout: $0.integer(2),
         after: $0.value(3), isExchanged: $0.integer(4) == 1)
     }
   }
@@ -39,7 +39,7 @@ struct WorkTable {
 
   /// Requests work on a table. A comparison that is already running began with the first of several changes. For an
   /// import, the layout means something else.
-  func request(_ task: TableSlice.Task, _ table: Int64, layout: Int64 = 0, isExchanged: Bool = false) throws {
+  func request(_ task: TableSlice.Purpose, _ table: Int64, layout: Int64 = 0, isExchanged: Bool = false) throws {
     try sql.run(
       """
       INSERT INTO mesh_import (tbl, task, layout, after, exchanged) VALUES (?1, ?2, ?3, NULL, ?4)
@@ -48,7 +48,7 @@ struct WorkTable {
       """,
       [
         .integer(table), .integer(task.rawValue), .integer(layout), .integer(isExchanged ? 1 : 0),
-        .integer(TableSlice.Task.takeIn.rawValue),
+        .integer(TableSlice.Purpose.takeIn.rawValue),
       ])
   }
 

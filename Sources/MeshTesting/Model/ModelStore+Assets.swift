@@ -22,13 +22,13 @@ extension ModelStore {
   }
 
   /// Returns the cells of live records whose BLOBs are not complete here.
-  func lackingCells() -> Set<Ledger.Cell> {
-    var found: Set<Ledger.Cell> = []
+  func lackingCells() -> Set<Ledger.CellName> {
+    var found: Set<Ledger.CellName> = []
     for zone in zoneData.values {
       for (name, state) in zone.records where state.isAlive {
         for (column, cell) in state.cells {
           guard case .asset(let asset) = cell.value, metAssets[asset.id]?.content == nil else { continue }
-          found.insert(Ledger.Cell(record: name, column: column))
+          found.insert(Ledger.CellName(record: name, column: column))
         }
       }
     }

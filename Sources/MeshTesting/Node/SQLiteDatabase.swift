@@ -413,12 +413,12 @@ final class SQLiteDatabase: SimulatedDatabase {
         facts.insert(.delete(record))
         continue
       }
-      facts.insert(.value(Ledger.Cell(record: record, column: name), conflict.loserValue))
+      facts.insert(.value(Ledger.CellName(record: record, column: name), conflict.loserValue))
       // It is listed under the name that the column had then. The app may have renamed the column since.
       for column in AppSchema.table(record.table)?.columns ?? [] {
         guard let former = column.formerly, name == former || name == column.name else { continue }
         let other = name == former ? column.name : former
-        facts.insert(.value(Ledger.Cell(record: record, column: other), conflict.loserValue))
+        facts.insert(.value(Ledger.CellName(record: record, column: other), conflict.loserValue))
       }
     }
     return facts

@@ -77,8 +77,8 @@ final class SimulatedNode {
   /// The long BLOBs that its app has written or tried to write.
   private(set) var longBLOBs: Set<Value> = []
   /// The BLOBs of merged cells of which it doesn't have the bytes in its rows.
-  private var awaited: [Ledger.Cell: AssetID] = [:]
-  private var absent: Set<Ledger.Cell> { Set(awaited.keys) }
+  private var awaited: [Ledger.CellName: AssetID] = [:]
+  private var absent: Set<Ledger.CellName> { Set(awaited.keys) }
   /// The columns of its tables when the node last looked.
   private var seenColumns: [String: Set<String>] = [:]
   /// The copies of the machine's state that were made.
@@ -214,7 +214,7 @@ final class SimulatedNode {
     }
   }
 
-  private static func awaited(_ store: any ReplicaStore) throws -> [Ledger.Cell: AssetID] {
+  private static func awaited(_ store: any ReplicaStore) throws -> [Ledger.CellName: AssetID] {
     let places = try (store as? Store)?.assets.awaited(limit: .max) ?? []
     return Dictionary(places.map { ($0.cell, $0.asset.id) }, uniquingKeysWith: { first, _ in first })
   }

@@ -3,7 +3,7 @@ package import MeshReplication
 import Synchronization
 
 /// One node's wall clock in virtual time: the simulation's time plus an offset, which may be wrong and may jump.
-package final class VirtualClock: Clock {
+package final class VirtualClock: TimeSource {
   /// The start of virtual time, so that every run has the same dates: 2026-01-01T00:00:00Z.
   package static let epoch: Int64 = 1_767_225_600_000
 

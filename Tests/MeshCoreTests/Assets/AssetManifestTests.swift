@@ -25,7 +25,7 @@ import Testing
     return writer.bytes
   }
 
-  private func decode(_ bytes: [UInt8]) throws(DecodingError) -> AssetManifest {
+  private func decode(_ bytes: [UInt8]) throws(FormatError) -> AssetManifest {
     var reader = ByteReader(bytes)
     let manifest = try AssetManifest(from: &reader)
     try reader.end()
@@ -60,17 +60,17 @@ import Testing
     #expect(try decode(manifest.encoded) == manifest)
     #expect(manifest.encoded.count <= AssetManifest.encodedBound(size: manifest.size))
     for count in 0..<manifest.encoded.count {
-      #expect(throws: DecodingError.truncated) { try decode(Array(manifest.encoded[..<count])) }
+      #expect(throws: FormatError.truncated) { try decode(Array(manifest.encoded[..<count])) }
     }
   }
 
   @Test func aSizeFitsItsChunksAndItsLimits() {
-    #expect(throws: DecodingError.self) { try decode(encoded(size: Limits.inlineBlob, chunks: 1)) }
+    #expect(throws: FormatError.self) { try decode(encoded(size: Limits.inlineBlob, chunks: 1)) }
     #expect(throws: Never.self) { try decode(encoded(size: Limits.inlineBlob + 1, chunks: 1)) }
-    #expect(throws: DecodingError.trailing) { try decode(encoded(size: Limits.chunk, chunks: 2)) }
-    #expect(throws: DecodingError.truncated) { try decode(encoded(size: Limits.chunk + 1, chunks: 1)) }
+    #expect(throws: FormatError.trailing) { try decode(encoded(size: Limits.chunk, chunks: 2)) }
+    #expect(throws: FormatError.truncated) { try decode(encoded(size: Limits.chunk + 1, chunks: 1)) }
     #expect(throws: Never.self) { try decode(encoded(size: Limits.asset, chunks: 3_815)) }
-    #expect(throws: DecodingError.limit("asset")) { try decode(encoded(size: Limits.asset + 1, chunks: 3_815)) }
+    #expect(throws: FormatError.limit("asset")) { try decode(encoded(size: Limits.asset + 1, chunks: 3_815)) }
     #expect(AssetManifest(key: [1], size: 20_000, hashes: [UInt8](repeating: 0, count: 32)) == nil)
     #expect(AssetManifest(key: Self.key, size: 9, hashes: [UInt8](repeating: 0, count: 32)) == nil)
     #expect(AssetManifest(key: Self.key, size: 20_000, hashes: []) == nil)
@@ -84,7 +84,7 @@ import Testing
 
 /// Which chunks are somewhere.
 @Suite struct ChunkSetTests {
-  private func decode(_ bytes: [UInt8]) throws(DecodingError) -> ChunkSet {
+  private func decode(_ bytes: [UInt8]) throws(FormatError) -> ChunkSet {
     var reader = ByteReader(bytes)
     let set = try ChunkSet(from: &reader)
     try reader.end()
@@ -114,9 +114,9 @@ import Testing
   }
 
   @Test func bitsBeyondTheLastChunkAreRefused() {
-    #expect(throws: DecodingError.self) { try decode([3, 0b1000]) }
-    #expect(throws: DecodingError.truncated) { try decode([9, 0]) }
-    #expect(throws: DecodingError.self) { try decode([0xff, 0xff, 0x7f]) }
+    #expect(throws: FormatError.self) { try decode([3, 0b1000]) }
+    #expect(throws: FormatError.truncated) { try decode([9, 0]) }
+    #expect(throws: FormatError.self) { try decode([0xff, 0xff, 0x7f]) }
   }
 
   @Test func anInlineBLOBOverTheLimitIsMalformed() throws {
@@ -131,6 +131,6 @@ import Testing
       return try ChangeSetBody(body.encoded(author: author), author: author)
     }
     #expect(throws: Never.self) { try decode(Limits.inlineBlob) }
-    #expect(throws: DecodingError.limit("blob in a change set")) { try decode(Limits.inlineBlob + 1) }
+    #expect(throws: FormatError.limit("blob in a change set")) { try decode(Limits.inlineBlob + 1) }
   }
 }

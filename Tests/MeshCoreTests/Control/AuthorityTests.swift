@@ -220,7 +220,7 @@ import Testing
     var altered = known.encoded
     altered[at] ^= 1
     reader = ByteReader(altered)
-    #expect(throws: DecodingError.self) { try AccountState(from: &reader, cryptography) { _ in known } }
+    #expect(throws: FormatError.self) { try AccountState(from: &reader, cryptography) { _ in known } }
   }
 
   @Test("an administrator that signs for more devices than it may fills nothing and displaces nobody else's")

@@ -138,7 +138,7 @@ import Testing
       .keyRequest(zone, epochs), .controlRecords(zone, epochs.map(\.bytes)),
       .keys(zone, Dictionary(uniqueKeysWithValues: epochs.map { ($0, [1]) })),
     ] {
-      #expect(throws: DecodingError.self) { try Message.decode(message.encoded) }
+      #expect(throws: FormatError.self) { try Message.decode(message.encoded) }
     }
   }
 }

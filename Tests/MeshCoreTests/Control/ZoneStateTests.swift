@@ -325,6 +325,6 @@ import Testing
   @Test func anActThatIsTooLongForARecordIsRefusedWhereItIsMade() throws {
     var log = try ControlLog(devices: 2)
     let points = Dictionary(uniqueKeysWithValues: (1...400).map { (UInt64($0), UInt64(1)) })
-    #expect(throws: DecodingError.limit("control record")) { try log.cut(0, 1, points) }
+    #expect(throws: FormatError.limit("control record")) { try log.cut(0, 1, points) }
   }
 }

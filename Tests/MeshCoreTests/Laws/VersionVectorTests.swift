@@ -93,7 +93,7 @@ import Testing
       let difference = CausalContext([
         author: .init(number: number, time: HybridTime(time)), Self.authors[1]: .init(number: 1, time: .zero),
       ])
-      #expect(throws: DecodingError.self) { try context.advance(by: difference) }
+      #expect(throws: FormatError.self) { try context.advance(by: difference) }
       #expect(context == known)
     }
   }

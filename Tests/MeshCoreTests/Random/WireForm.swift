@@ -26,7 +26,7 @@ struct WireForm: Sendable, CustomStringConvertible {
     } catch let fault as Fault {
       throw fault
     } catch {
-      guard error is DecodingError || error is LinkFault else { throw Fault(description: "\(self): \(error)") }
+      guard error is FormatError || error is LinkFault else { throw Fault(description: "\(self): \(error)") }
       return false
     }
   }
@@ -132,7 +132,7 @@ struct WireForm: Sendable, CustomStringConvertible {
     WireForm(
       "message", make: { $0.message(kind: $0.below(Generator.messageKinds)) }, write: \.encoded,
       read: {
-        guard let message = try Message.decode($0) else { throw DecodingError.unknown("tag") }
+        guard let message = try Message.decode($0) else { throw FormatError.unknown("tag") }
         return message
       }),
     WireForm(

@@ -141,10 +141,10 @@ import Testing
   @Test func aChangeSetThatIsCutShortOrTooLongIsRefused() throws {
     let bytes = try file.bytes("change set")
     for count in bytes.indices {
-      #expect(throws: DecodingError.self) { try ChangeSet(Array(bytes[..<count]), with: world.cryptography) }
+      #expect(throws: FormatError.self) { try ChangeSet(Array(bytes[..<count]), with: world.cryptography) }
     }
-    #expect(throws: DecodingError.trailing) { try ChangeSet(bytes + [0], with: world.cryptography) }
-    #expect(throws: DecodingError.limit("change set")) {
+    #expect(throws: FormatError.trailing) { try ChangeSet(bytes + [0], with: world.cryptography) }
+    #expect(throws: FormatError.limit("change set")) {
       try ChangeSet(bytes + fill(0, Limits.changeSet), with: world.cryptography)
     }
   }

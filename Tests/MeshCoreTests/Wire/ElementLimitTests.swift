@@ -51,7 +51,7 @@ import Testing
       #expect(body.elementCount == Limits.elements + 1)
       let bytes = body.encoded(author: author)
       #expect(bytes.count < Limits.changeSet, "the bound on bytes does not catch it")
-      #expect(throws: DecodingError.limit("elements")) { try ChangeSetBody(bytes, author: author) }
+      #expect(throws: FormatError.limit("elements")) { try ChangeSetBody(bytes, author: author) }
     }
   }
 
@@ -59,7 +59,7 @@ import Testing
     let rows = (0..<Limits.elements / 101).map { row($0, fields: 100) }
     let body = body([TableChanges(table: "wide", columns: names(100), rows: rows)])
     #expect(body.elementCount > Limits.elements)
-    #expect(throws: DecodingError.limit("elements")) {
+    #expect(throws: FormatError.limit("elements")) {
       try ChangeSetBody(body.encoded(author: author), author: author)
     }
   }
@@ -68,7 +68,7 @@ import Testing
     let tables = (0...Limits.elements / Limits.columns).map {
       TableChanges(table: "t\($0)", columns: names(Limits.columns))
     }
-    #expect(throws: DecodingError.self) {
+    #expect(throws: FormatError.self) {
       try ChangeSetBody(body(tables).encoded(author: author), author: author)
     }
   }

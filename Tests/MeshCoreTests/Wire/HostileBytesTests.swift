@@ -79,8 +79,8 @@ import Testing
     writer.varint(100_000)
     writer.raw(fill(0, 16))
     var reader = ByteReader(writer.bytes)
-    #expect(throws: DecodingError.truncated) {
-      try reader.list(100_000, "numbers") { (reader: inout ByteReader) throws(DecodingError) in try reader.uint64() }
+    #expect(throws: FormatError.truncated) {
+      try reader.list(100_000, "numbers") { (reader: inout ByteReader) throws(FormatError) in try reader.uint64() }
     }
   }
 
@@ -90,11 +90,11 @@ import Testing
       fill(0xff, 9) + [2], fill(0xff, 10), fill(0x80, 10) + [1], fill(0x80, 40),
     ] {
       var reader = ByteReader(bytes)
-      #expect(throws: DecodingError.varint, "\(bytes)") { try reader.varint() }
+      #expect(throws: FormatError.varint, "\(bytes)") { try reader.varint() }
     }
     for bytes: [UInt8] in [[], [0x80], fill(0xff, 9)] {
       var reader = ByteReader(bytes)
-      #expect(throws: DecodingError.truncated, "\(bytes)") { try reader.varint() }
+      #expect(throws: FormatError.truncated, "\(bytes)") { try reader.varint() }
     }
   }
 }

@@ -75,7 +75,7 @@ import Testing
     #expect(refused.count == 6)
     for name in refused {
       var reader = ByteReader(try file.bytes(name))
-      #expect(throws: DecodingError.self, "\(name)") { try Value(from: &reader) }
+      #expect(throws: FormatError.self, "\(name)") { try Value(from: &reader) }
     }
   }
 

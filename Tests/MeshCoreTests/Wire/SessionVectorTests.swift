@@ -141,9 +141,9 @@ import Testing
       let bytes = try file.bytes(name)
       #expect(message.encoded == bytes, "\(name)")
       #expect(try Message.decode(bytes) == message, "\(name)")
-      #expect(throws: DecodingError.self, "\(name)") { try Message.decode(bytes + [0]) }
+      #expect(throws: FormatError.self, "\(name)") { try Message.decode(bytes + [0]) }
       for count in 0..<bytes.count {
-        #expect(throws: DecodingError.self, "\(name), \(count) bytes") { try Message.decode(Array(bytes[..<count])) }
+        #expect(throws: FormatError.self, "\(name), \(count) bytes") { try Message.decode(Array(bytes[..<count])) }
       }
     }
   }

@@ -86,7 +86,7 @@ import Testing
     expected.columns[2].notNull = false
     #expect(try description(narrow) == expected)
     #expect(try narrow.file.read { try String.fetchOne($0, sql: "SELECT a || typeof(b) FROM t") } == "xnull")
-    #expect(throws: DecodingError.self) { try wanted.addColumn(0) }
+    #expect(throws: FormatError.self) { try wanted.addColumn(0) }
   }
 
   typealias Column = SchemaDescription.Column
@@ -140,16 +140,16 @@ import Testing
   func hostileRulesAreRefused(rules: SchemaRules) {
     let table = SchemaDescription(
       name: "t", columns: [Column(name: "id"), Column(name: "a", defaultValue: .integer(1))], key: 0, rules: rules)
-    #expect(throws: DecodingError.self) { try overTheWire(table) }
-    #expect(throws: DecodingError.self) { try table.createTable() }
+    #expect(throws: FormatError.self) { try overTheWire(table) }
+    #expect(throws: FormatError.self) { try table.createTable() }
   }
 
   @Test(arguments: hostile)
   func `a description that breaks a rule is refused when read and when made into SQL`(
     description: SchemaDescription
   ) throws {
-    #expect(throws: DecodingError.self) { try overTheWire(description) }
-    #expect(throws: DecodingError.self) { try description.createTable() }
+    #expect(throws: FormatError.self) { try overTheWire(description) }
+    #expect(throws: FormatError.self) { try description.createTable() }
   }
 
   @Test(arguments: [
@@ -187,7 +187,7 @@ import Testing
       ])
     for count in 0..<writer.bytes.count {
       var reader = ByteReader(Array(writer.bytes.prefix(count)))
-      #expect(throws: DecodingError.self) { try SchemaDescription(from: &reader) }
+      #expect(throws: FormatError.self) { try SchemaDescription(from: &reader) }
     }
   }
 }

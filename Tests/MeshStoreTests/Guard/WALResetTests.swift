@@ -87,7 +87,7 @@ import Testing
 }
 
 /// Stands still until it is told.
-final class FixedClock: MeshCore.Clock, @unchecked Sendable {
+final class FixedClock: TimeSource, @unchecked Sendable {
   // Tests use it on one thread.
   var now: Int64 = 1_800_000_000_000
   func milliseconds() -> Int64 { now }

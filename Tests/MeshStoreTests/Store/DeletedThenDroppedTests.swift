@@ -109,7 +109,7 @@ import Testing
   func requests() throws {
     let (a, _) = try peers(key: "TEXT")
     let again = TableSlice.again
-    func request(_ task: TableSlice.Task, _ layout: Int64, isExchanged: Bool = false) throws {
+    func request(_ task: TableSlice.Purpose, _ layout: Int64, isExchanged: Bool = false) throws {
       try a.store.access.write { try $0.work.request(task, 1, layout: layout, isExchanged: isExchanged) }
     }
     try request(.compare, 0)

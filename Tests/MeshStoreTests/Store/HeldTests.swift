@@ -10,7 +10,7 @@ import Testing
     CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, list TEXT REFERENCES list (id) ON DELETE CASCADE)
     """
 
-  private func explain(_ peer: Peer, _ table: String, _ key: String) throws -> HeldRecord? {
+  private func explain(_ peer: Peer, _ table: String, _ key: String) throws -> HeldEntry? {
     try peer.store.history.explain(table: table, key: .text(Array(key.utf8))) { _ in peer.reader }.first?.held
   }
 

@@ -214,7 +214,7 @@ import Testing
       }
       seen += try b.store.figures.workInProgress()
     }
-    for task in [WorkInProgress.Task.compare, .show] {
+    for task in [WorkInProgress.Kind.compare, .show] {
       let steps = seen.filter { $0.task == task }
       #expect(steps.contains { $0.done > 0 && $0.done < $0.total })
       #expect(steps.allSatisfy { $0.total == rows })

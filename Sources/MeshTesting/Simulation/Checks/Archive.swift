@@ -147,14 +147,14 @@ struct Archive {
     }
     var writes = state.cells.map { column, cell in
       Write(
-        fact: .value(Ledger.Cell(record: name, column: column), cell.value), generation: row.generation,
+        fact: .value(Ledger.CellName(record: name, column: column), cell.value), generation: row.generation,
         stamp: cell.stamp, changeSet: id, header: header, isBirth: row.isLife)
     }
     // A birth gives each column that it doesn't name its default.
     for column in AppSchema.table(name.table)?.columns ?? [] where row.isLife && state.cells[column.name] == nil {
       writes.append(
         Write(
-          fact: .value(Ledger.Cell(record: name, column: column.name), column.unsent(name)),
+          fact: .value(Ledger.CellName(record: name, column: column.name), column.unsent(name)),
           generation: row.generation, stamp: row.stamp, changeSet: id, header: header, isBirth: true, isImplied: true))
     }
     return writes

@@ -56,13 +56,13 @@ struct AssetCheck: MeshPart {
 
 extension SimulatedNode {
   /// Returns the cells for whose merged assets the node doesn't have the bytes.
-  func absentCells() throws -> [Ledger.Cell: AssetPlace] {
+  func absentCells() throws -> [Ledger.CellName: AssetPlace] {
     let places = try database.sqlite?.assets.awaited(limit: .max) ?? []
     return Dictionary(places.map { ($0.cell, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// Returns the cells whose merged BLOBs the node lacks. They show other values.
-  func lackingCells() throws -> Set<Ledger.Cell> {
+  func lackingCells() throws -> Set<Ledger.CellName> {
     try (store as? ModelStore)?.lackingCells() ?? Set(absentCells().keys)
   }
 
@@ -75,7 +75,7 @@ extension SimulatedNode {
 
 extension AssetPlace {
   /// The cell, with the names of `AppSchema`.
-  var cell: Ledger.Cell {
-    Ledger.Cell(record: RecordName(table: table.asciiLowercased, key: key), column: column.asciiLowercased)
+  var cell: Ledger.CellName {
+    Ledger.CellName(record: RecordName(table: table.asciiLowercased, key: key), column: column.asciiLowercased)
   }
 }

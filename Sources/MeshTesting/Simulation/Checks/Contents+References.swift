@@ -1,7 +1,7 @@
 import MeshCore
 
 extension Contents {
-  func without(_ cells: Set<Ledger.Cell>, _ records: Set<RecordName>) -> Contents {
+  func without(_ cells: Set<Ledger.CellName>, _ records: Set<RecordName>) -> Contents {
     cells.reduce(into: filter { !records.contains($0.key) }) { $0[$1.record]?[$1.column] = nil }
   }
 

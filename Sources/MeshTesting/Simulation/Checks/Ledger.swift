@@ -19,17 +19,17 @@ struct AssetNaming {
 
 /// The committed writes of one node's app: for each cell, the last value.
 struct Ledger {
-  struct Cell: Hashable, Comparable {
+  struct CellName: Hashable, Comparable {
     let record: RecordName
     let column: String
-    static func < (left: Cell, right: Cell) -> Bool {
+    static func < (left: CellName, right: CellName) -> Bool {
       left.record == right.record ? left.column < right.column : left.record < right.record
     }
   }
 
   /// A write of which an app was told that it is committed.
   enum Fact: Hashable, CustomStringConvertible {
-    case value(Cell, Value)
+    case value(CellName, Value)
     case delete(RecordName)
 
     var record: RecordName {
@@ -54,7 +54,7 @@ struct Ledger {
     var facts = Set(deletes.map { Fact.delete($0) })
     for (name, row) in rows {
       for (column, value) in row {
-        facts.insert(.value(Cell(record: name, column: column), naming?.name(value) ?? value))
+        facts.insert(.value(CellName(record: name, column: column), naming?.name(value) ?? value))
       }
     }
     return facts
@@ -89,7 +89,7 @@ struct Ledger {
   ///   - newColumns: By table, the columns that the node has not looked at yet. Their values come from a migration,
   ///     which loses against every edit.
   mutating func note(
-    before: Contents, after: Contents, absent: Set<Cell> = [], madeAnew: Set<String> = [],
+    before: Contents, after: Contents, absent: Set<CellName> = [], madeAnew: Set<String> = [],
     newColumns: [String: Set<String>] = [:]
   ) {
     var hasDeletes = false
@@ -104,7 +104,7 @@ struct Ledger {
       if old == row { continue }
       if old == nil { deletes.remove(name) }
       for (column, value) in row where old?[column] != value {
-        if old == nil, value == .null, absent.contains(Cell(record: name, column: column)) {
+        if old == nil, value == .null, absent.contains(CellName(record: name, column: column)) {
           rows[name]?[column] = nil
           continue
         }

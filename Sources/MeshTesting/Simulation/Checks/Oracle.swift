@@ -5,9 +5,9 @@ import MeshCore
 struct Oracle {
   private(set) var states: [RecordName: RecordState<String>] = [:]
   /// All values that were sent for a cell.
-  private(set) var sent: [Ledger.Cell: Set<Value>] = [:]
+  private(set) var sent: [Ledger.CellName: Set<Value>] = [:]
   /// The assets in edits of live records, by device.
-  private(set) var assetEdits: [DeviceID: [Ledger.Cell: Set<Value>]] = [:]
+  private(set) var assetEdits: [DeviceID: [Ledger.CellName: Set<Value>]] = [:]
   private(set) var deleted: Set<RecordName> = []
   private(set) var faults: [String] = []
   /// The values that lost here without having been seen by the winning author, if the log belongs to a device.
@@ -134,14 +134,14 @@ struct Oracle {
       let state = row.state(columns: table.columns)
       if !row.generation.isAlive { deleted.insert(name) }
       for (column, cell) in state.cells {
-        sent[Ledger.Cell(record: name, column: column), default: []].insert(cell.value)
+        sent[Ledger.CellName(record: name, column: column), default: []].insert(cell.value)
         guard !row.isLife, case .asset = cell.value else { continue }
-        let edited = Ledger.Cell(record: name, column: column)
+        let edited = Ledger.CellName(record: name, column: column)
         assetEdits[header.author.device, default: [:]][edited, default: []].insert(cell.value)
       }
       if row.isLife, row.generation.isAlive {
         for column in AppSchema.table(name.table)?.columns ?? [] where state.cells[column.name] == nil {
-          sent[Ledger.Cell(record: name, column: column.name), default: []].insert(column.unsent(name))
+          sent[Ledger.CellName(record: name, column: column.name), default: []].insert(column.unsent(name))
         }
       }
       if row.isLife, row.generation.isAlive { lives[name, default: []].insert(row.stamp) }
@@ -229,7 +229,7 @@ extension Oracle {
     return columns.contains { column in
       guard let former = column.formerly, column.name == cell.column || former == cell.column else { return false }
       let other = column.name == cell.column ? former : column.name
-      return tells(.value(Ledger.Cell(record: cell.record, column: other), value))
+      return tells(.value(Ledger.CellName(record: cell.record, column: other), value))
     }
   }
 

@@ -95,15 +95,15 @@ struct RowCheck: MeshPart {
 
   /// Returns the cells that a migration of the node's app may have filled although its account may only read the share.
   /// Nobody has sent values for them.
-  private func ownCells(_ node: SimulatedNode, _ oracles: [ZoneID: Oracle]) throws -> Set<Ledger.Cell> {
-    var cells: Set<Ledger.Cell> = []
+  private func ownCells(_ node: SimulatedNode, _ oracles: [ZoneID: Oracle]) throws -> Set<Ledger.CellName> {
+    var cells: Set<Ledger.CellName> = []
     let account = zones.account(of: node)
     for zone in zones.all {
       guard let oracle = oracles[zone.id], try zones.authority(zone)?.permission(account) == .readOnly else { continue }
       for (name, state) in oracle.states where state.isAlive {
         for column in AppSchema.table(name.table)?.columns ?? []
         where column.mayLack && state.cells[column.name] == nil {
-          cells.insert(Ledger.Cell(record: name, column: column.name))
+          cells.insert(Ledger.CellName(record: name, column: column.name))
         }
       }
     }

@@ -83,7 +83,7 @@ struct ShownRows {
   ///   - lacking: The cells whose merged BLOBs are not here. They show other values.
   ///   - names: Returns the names that a BLOB may have in change sets.
   func differences(
-    _ contents: Contents, besides excused: Set<RecordName>, _ own: Set<Ledger.Cell>, lacking: Set<Ledger.Cell>,
+    _ contents: Contents, besides excused: Set<RecordName>, _ own: Set<Ledger.CellName>, lacking: Set<Ledger.CellName>,
     names: (Value) -> Set<Value>
   ) -> [String] {
     func shown(_ row: [String: Value]?) -> String {
@@ -93,9 +93,9 @@ struct ShownRows {
       let expected = row(name, as: contents[name])
       let isShown = contents[name]?.allSatisfy { column, value in
         guard let merged = expected?[column] else { return false }
-        if own.contains(Ledger.Cell(record: name, column: column)) { return true }
+        if own.contains(Ledger.CellName(record: name, column: column)) { return true }
         guard case .asset = merged else { return merged == value }
-        return lacking.contains(Ledger.Cell(record: name, column: column)) || names(value).contains(merged)
+        return lacking.contains(Ledger.CellName(record: name, column: column)) || names(value).contains(merged)
       }
       guard isShown.map({ !$0 || expected?.count != contents[name]?.count }) ?? (expected != nil) else { return nil }
       let zone = places[name].map { " of \(zones[$0].known.name)" } ?? ""
@@ -135,6 +135,6 @@ struct ShownRows {
 }
 
 extension RecordName {
-  init(_ held: HeldRecord) { self.init(table: held.table.asciiLowercased, key: held.key) }
-  init(_ awaited: HeldRecord.Awaited) { self.init(table: awaited.table.asciiLowercased, key: awaited.key) }
+  init(_ held: HeldEntry) { self.init(table: held.table.asciiLowercased, key: held.key) }
+  init(_ awaited: HeldEntry.Awaited) { self.init(table: awaited.table.asciiLowercased, key: awaited.key) }
 }

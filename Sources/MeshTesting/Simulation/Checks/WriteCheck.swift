@@ -88,7 +88,7 @@ struct WriteCheck: MeshPart {
           continue
         }
         for (column, value) in values {
-          facts.insert(.value(Ledger.Cell(record: record, column: column.asciiLowercased), value))
+          facts.insert(.value(Ledger.CellName(record: record, column: column.asciiLowercased), value))
         }
       }
     }

@@ -3,7 +3,7 @@ import MeshCore
 /// The values that apps wrote, by cell. A table shows no other values, except for defaults, NULL, and what counters add
 /// up to.
 final class WrittenValues {
-  private var values: [Ledger.Cell: Set<Value>] = [:]
+  private var values: [Ledger.CellName: Set<Value>] = [:]
   /// The values of transactions of which it is unknown whether they were committed, by table.
   private var doubted: [String: Set<Value>] = [:]
   /// The records from which rows got their keys, with the columns that the app saw. The values of the other columns go
@@ -83,9 +83,9 @@ final class WrittenValues {
   }
 
   /// Returns the cell, under the column's last name.
-  private static func cell(_ record: RecordName, _ column: String) -> Ledger.Cell {
+  private static func cell(_ record: RecordName, _ column: String) -> Ledger.CellName {
     let renamed = AppSchema.table(record.table)?.columns.first { $0.formerly == column }
-    return Ledger.Cell(record: record, column: renamed?.name ?? column)
+    return Ledger.CellName(record: record, column: renamed?.name ?? column)
   }
 }
 

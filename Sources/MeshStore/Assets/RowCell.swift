@@ -3,7 +3,7 @@ import GRDB
 import MeshCore
 
 /// One column of a row of an app's table.
-struct Cell {
+struct RowCell {
   let table: TableForm
   let key: Value
   /// The index in the table's columns.
@@ -17,7 +17,7 @@ final class Blob {
   private let sql: Connection
   private var handle: OpaquePointer?
 
-  init(_ sql: Connection, _ cell: Cell, rowid: Int64, isWritable: Bool) throws {
+  init(_ sql: Connection, _ cell: RowCell, rowid: Int64, isWritable: Bool) throws {
     self.sql = sql
     let code = sqlite3_blob_open(
       sql.handle, "main", cell.table.schema.name, cell.column.name, rowid, isWritable ? 1 : 0, &handle)

@@ -3,7 +3,7 @@ import MeshCore
 import MeshNode
 
 /// Tells a person on standard error that something takes a while.
-enum Progress {
+enum ProgressLine {
   /// The time after which the first line is printed.
   private static let first = Duration.seconds(1)
   /// The time between later lines: short enough to show progress, and long enough for a log.

@@ -2,7 +2,7 @@ import MeshCore
 import TOMLKit
 
 /// The contents of `config.toml`. You may edit the file, and SIGHUP makes a daemon read it again.
-public struct Configuration: Hashable, Sendable {
+public struct HomeConfiguration: Hashable, Sendable {
   /// The absolute path of the SQLite file.
   public var database: String
   /// The address on which the node waits for peers.
@@ -119,12 +119,12 @@ public struct Configuration: Hashable, Sendable {
 extension Home {
   /// Reads `config.toml`. Throws a `HomeError`: `.fileMissing` if there is none, `.configuration` if it can't be
   /// understood.
-  public func configuration() throws(HomeError) -> Configuration {
-    try Configuration(toml: try configurationText(), path: path(of: .configuration))
+  public func configuration() throws(HomeError) -> HomeConfiguration {
+    try HomeConfiguration(toml: try configurationText(), path: path(of: .configuration))
   }
 
   /// Writes the whole file. This is the last step of creating a home, because the file makes the home complete.
-  public func write(_ configuration: Configuration) throws(HomeError) {
+  public func write(_ configuration: HomeConfiguration) throws(HomeError) {
     try write(.configuration, Array(configuration.toml.utf8))
   }
 

@@ -1,4 +1,4 @@
-// What only tests and the simulator use of SQLite. Nothing that is installed links it.
+// The simulated disk and the pauses of tests. Nothing that is installed links them.
 #include "../CSQLite/shim.h"
 #include "disk.h"
 #include "pause.h"

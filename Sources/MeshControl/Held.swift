@@ -16,9 +16,12 @@ public struct HeldReport: Codable, Hashable, Sendable {
   public var records: [Record]
   /// Whether `records` lists all of them.
   public var complete: Bool
+  /// The number of records that are kept for each table that was synchronized here until somebody untracked it. They
+  /// don't count as held.
+  public var untracked: [String: Int]
 
-  package init(counts: [String: Int], records: [Record], complete: Bool) {
-    (self.counts, self.records, self.complete) = (counts, records, complete)
+  package init(counts: [String: Int], records: [Record], complete: Bool, untracked: [String: Int] = [:]) {
+    (self.counts, self.records, self.complete, self.untracked) = (counts, records, complete, untracked)
   }
 
   /// A record that is not in its table.
@@ -168,6 +171,24 @@ public struct DiscardRequest: ControlRequest, Hashable {
   }
 }
 
+/// Asks which records a ``DiscardRequest`` with the same values would delete, and deletes nothing. The node refuses as it
+/// would refuse that.
+public struct DiscardableRequest: ControlRequest, Hashable {
+  public static let route = ControlRoute<DiscardReport>.post("/v1/held/discardable")
+
+  /// The table of the records.
+  public var table: String
+  /// The keys of the records, written as on the command line.
+  public var keys: [String]
+  /// The zone. You can leave it out if only one zone holds each of the records.
+  public var zone: String?
+
+  /// Creates the request.
+  public init(table: String, keys: [String], zone: String? = nil) {
+    (self.table, self.keys, self.zone) = (table, keys, zone)
+  }
+}
+
 /// Records that are deleted on every device.
 public struct DiscardReport: Codable, Hashable, Sendable {
   /// The records that were deleted.
@@ -183,9 +204,11 @@ public struct DiscardReport: Codable, Hashable, Sendable {
     public var table: String
     /// The key of the record.
     public var key: ReportedValue
+    /// The command that brings the record back, and when it can.
+    public var wayBack: String
 
-    package init(zone: String, table: String, key: ReportedValue) {
-      (self.zone, self.table, self.key) = (zone, table, key)
+    package init(zone: String, table: String, key: ReportedValue, wayBack: String) {
+      (self.zone, self.table, self.key, self.wayBack) = (zone, table, key, wayBack)
     }
   }
 }

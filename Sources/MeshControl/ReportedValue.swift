@@ -70,16 +70,37 @@ extension ReportedValue: CustomStringConvertible {
     case .null: "NULL"
     case .integer(let integer): "\(integer)"
     case .real(let real): "\(real)"
-    case .text(let text): Self.needsQuotes(text) ? "'\(text)'" : text
+    case .text(let text): Self.needsQuotes(text) ? "'\(text.replacing("'", with: "''"))'" : text
     case .blob(let bytes): "x'\(Self.hexadecimal(bytes))'"
     case .asset(let id, let size): "\(id) (\(size) bytes)"
     }
   }
 
+  /// The value as a word of a shell's command.
+  package var argument: String {
+    let text = description
+    if text.utf8.allSatisfy(Self.plain.contains) { return text }
+    return text.utf8.contains(where: Self.special.contains)
+      ? "'\(text.replacing("'", with: "'\\''"))'" : "\"\(text)\""
+  }
+
+  /// The bytes that a shell takes as they are.
+  private static let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+,-./:=@_".utf8)
+  /// The bytes that a shell interprets in double quotes too.
+  private static let special = Set("\"$\\`!".utf8)
+
   /// Whether a reader could not see where the text ends, or that it is one.
   private static func needsQuotes(_ text: String) -> Bool {
     text.isEmpty || text == "NULL" || text.first?.isWhitespace == true || text.last?.isWhitespace == true
+      || isNumber(text) || text.count > 1 && text.hasSuffix("'") && ["'", "x'", "X'"].contains(where: text.hasPrefix)
   }
+
+  /// Whether the text could be a number.
+  private static func isNumber(_ text: String) -> Bool {
+    text.utf8.allSatisfy(numerals.contains) && Double(text) != nil
+  }
+
+  private static let numerals = Set("+-.0123456789eE".utf8)
 
   private static func hexadecimal(_ bytes: [UInt8]) -> String {
     let digits = Array("0123456789abcdef".utf8)

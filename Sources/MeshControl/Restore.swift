@@ -10,12 +10,15 @@ public struct RestoreRequest: ControlRequest, Hashable {
   public var columns: [String]?
   /// Whether to restore the records too that were deleted with the record because they refer to it.
   public var descendants: Bool?
+  /// The zone of the record: its id or the beginning of it, or a share's title. Without one, the node restores the record
+  /// that is shown, or else the one that was deleted last.
+  public var zone: String?
   /// The number of a conflict, in the place of a record.
   public var conflict: Int64?
 
   /// Creates a request to restore a deleted record, or the former values of some of its columns.
-  public init(table: String, key: String, columns: [String] = [], descendants: Bool = false) {
-    (self.table, self.key, self.columns, self.descendants) = (table, key, columns, descendants)
+  public init(table: String, key: String, columns: [String] = [], descendants: Bool = false, zone: String? = nil) {
+    (self.table, self.key, self.columns, self.descendants, self.zone) = (table, key, columns, descendants, zone)
   }
 
   /// Creates a request to restore the value or the delete that lost in a conflict.

@@ -174,6 +174,8 @@ public struct WaitReport: Codable, Hashable, Sendable {
   public var without: [Missing]
   /// Which program has the write lock, so that something may wait. It is nil if none has.
   @OrNull public var locked: String?
+  /// Why this machine's clock is not believed, so that pending rows are not sent. It is nil if it is believed.
+  @OrNull public var clock: String?
   /// The number of records that this node has not where they should be, by reason. See ``HeldReport/counts``.
   public var held: [String: Int]
 
@@ -200,13 +202,13 @@ public struct WaitReport: Codable, Hashable, Sendable {
   /// - Parameter members: One for each member and zone in common.
   package init(
     working: Bool = false, pending: Int, tooLong: Int, members: [Missing], assets: LackingAssets = LackingAssets(),
-    locked: String? = nil, held: [String: Int] = [:]
+    locked: String? = nil, clock: String? = nil, held: [String: Int] = [:]
   ) {
     missing = members.filter { !$0.isComplete }
     without = members.filter { $0.isComplete && ($0.assets?.absent.assets ?? 0) > 0 }
     // Change sets that came meanwhile may wait for the lock as well.
     complete = locked == nil && !working && pending == 0 && tooLong == 0 && missing.isEmpty && assets.coming.assets == 0
     (self.working, self.pending, self.tooLong, self.assets) = (working, pending, tooLong, assets)
-    (self.locked, self.held) = (locked, held)
+    (self.locked, self.clock, self.held) = (locked, clock, held)
   }
 }

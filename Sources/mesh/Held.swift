@@ -1,5 +1,7 @@
 import ArgumentParser
 import MeshControl
+import MeshCore
+import MeshNode
 
 struct Held: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -27,13 +29,23 @@ struct Held: AsyncParsableCommand {
     func run() async throws {
       let report = try await home.access().perform(HeldRequest())
       if json.isOn { return try Output.json(report) }
-      if report.counts.isEmpty { return Output.print("Nothing is held: every live record is in its table.") }
+      if report.counts.isEmpty, report.untracked.isEmpty {
+        return Output.print("Nothing is held: every live record is in its table.")
+      }
       if !report.records.isEmpty { show(report.records) }
       if !report.complete { Output.print("There are more than these \(report.records.count).") }
       let listed = Set(report.records.map(\.hold.reason))
       for (reason, count) in report.counts.sorted(by: { $0.key < $1.key }) where !listed.contains(reason) {
         Output.facts([(reason, "\(count) (mesh doctor says what they wait for)")])
       }
+      if !report.untracked.isEmpty { Output.facts([("untracked", Self.kept(report.untracked))]) }
+    }
+
+    private static func kept(_ untracked: [String: Int]) -> String {
+      let count = untracked.values.reduce(0, +)
+      let tables = untracked.keys.sorted().joined(separator: " ")
+      return "\(count.counted("record is", "records are")) kept for tables that are not synchronized here any more: "
+        + "mesh track \(tables) takes them up again"
     }
 
     private func show(_ records: [HeldReport.Record]) {
@@ -148,7 +160,8 @@ struct Held: AsyncParsableCommand {
       abstract: "Delete records that are held: here and on every other machine.",
       discussion: """
         The records are in no table here, so no SQL deletes them. The delete goes to every device that has them, even if its \
-        table shows them. mesh restore brings one back, except for BLOBs of more than 16 KiB. --json needs --yes, because it can't ask.
+        table shows them. The answer says what brings a record back; BLOBs of more than 16 KiB may not come with it. --json needs \
+        --yes, because it can't ask.
 
         Examples:
           mesh held discard tags t1
@@ -165,21 +178,25 @@ struct Held: AsyncParsableCommand {
     func run() async throws {
       if json.isOn, !yes { throw ValidationError("--json can't ask: add --yes to delete.") }
       let access = try home.access()
-      guard yes || isWanted() else {
-        Output.note("Nothing was deleted.")
-        throw ExitCode(ExitStatus.no.rawValue)
+      if !yes {
+        let found = try await access.perform(DiscardableRequest(table: table, keys: keys, zone: zone))
+        guard isWanted(found.discarded) else {
+          Output.note("Nothing was deleted.")
+          throw ExitCode(ExitStatus.no.rawValue)
+        }
       }
       let report = try await access.perform(DiscardRequest(table: table, keys: keys, zone: zone))
       if json.isOn { return try Output.json(report) }
       for record in report.discarded {
         Output.facts([("deleted everywhere", "\(record.table) \(Output.shortened(record.key))")])
       }
-      Output.note("mesh restore TABLE KEY brings one back.")
+      for record in report.discarded { Output.note(printable(record.wayBack)) }
     }
 
-    private func isWanted() -> Bool {
-      let what = keys.count == 1 ? "the record \(keys[0])" : "\(keys.count) records"
-      Output.note("Delete \(what) of \(table) on every machine? [y/N]")
+    private func isWanted(_ records: [DiscardReport.Record]) -> Bool {
+      let only = records.count == 1 ? records.first : nil
+      let what = only.map { "the record \(Output.shortened($0.key))" } ?? "\(records.count) records"
+      Output.note(printable("Delete \(what) of \(table) on every machine? [y/N]"))
       return ["y", "yes"].contains(readLine()?.lowercased())
     }
   }

@@ -6,7 +6,8 @@ struct Restore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Restore a value that was overwritten, or a record that was deleted.",
     discussion: """
-      A deleted record comes back with its last values. With --column, the named columns of a live record get their former \
+      A deleted record comes back with its last values. If several zones had a record with the key, --zone says which one. With \
+      --column, the named columns of a live record get their former \
       values, as mesh explain record shows them. With --conflict, the value or the delete that lost in a conflict comes back. \
       A restore is an edit of now and goes to the other machines. It reads the whole log of the record's zone.
 
@@ -24,11 +25,12 @@ struct Restore: AsyncParsableCommand {
   @Option(name: .customLong("column"), help: "A column whose former value to restore. Repeatable.")
   var columns: [String] = []
   @Flag(help: "Also restore the records that were deleted with it because they referred to it.") var descendants = false
+  @Option(help: "The zone of the record: its id or the beginning of it, or a share's title.") var zone: String?
   @Option(help: "The number of a conflict, as mesh conflicts shows it.") var conflict: Int64?
 
   func validate() throws {
     guard (conflict == nil) == (table != nil && key != nil),
-      conflict == nil || table == nil && columns.isEmpty && !descendants
+      conflict == nil || table == nil && columns.isEmpty && !descendants && zone == nil
     else {
       throw ValidationError("Name a table and a key, or a conflict with --conflict.")
     }
@@ -37,7 +39,7 @@ struct Restore: AsyncParsableCommand {
   func run() async throws {
     let request =
       conflict.map { RestoreRequest(conflict: $0) }
-      ?? RestoreRequest(table: table ?? "", key: key ?? "", columns: columns, descendants: descendants)
+      ?? RestoreRequest(table: table ?? "", key: key ?? "", columns: columns, descendants: descendants, zone: zone)
     let report = try await home.access().perform(request)
     if json.isOn { return try Output.json(report) }
     let values = report.values.sorted { $0.key < $1.key }.map { ("  \($0.key)", Output.shortened($0.value)) }
@@ -49,12 +51,13 @@ struct Restore: AsyncParsableCommand {
     if !report.gone.isEmpty {
       Output.note(
         "Not restored, because this machine does not have the bytes of their BLOBs: \(report.gone.joined(separator: ", ")). "
-          + "On a machine that had them, run mesh restore \(report.table) \(report.key) "
+          + "On a machine that had them, run mesh restore \(report.table) \(report.key.argument) "
           + report.gone.map { "--column \($0)" }.joined(separator: " ") + ".")
     }
     for awaited in report.waitsFor {
       Output.note(
-        "It is held until \(awaited.table) \(awaited.key) is back: mesh restore \(awaited.table) \(awaited.key)")
+        "It is held until \(awaited.table) \(awaited.key) is back: mesh restore \(awaited.table) \(awaited.key.argument)"
+      )
     }
   }
 }

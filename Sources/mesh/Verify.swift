@@ -135,7 +135,8 @@ struct Wait: AsyncParsableCommand {
       Output.print("This machine still merges rows or fills its tables: mesh status shows how far it is.")
     }
     if report.pending > 0 {
-      Output.print("\(report.pending.counted("row", "rows")) captured and not sent yet.")
+      let reason = report.clock.map { ", because \(printable($0))" } ?? ""
+      Output.print("\(report.pending.counted("row", "rows")) captured and not sent yet\(reason).")
     }
     if report.tooLong > 0 {
       Output.print(

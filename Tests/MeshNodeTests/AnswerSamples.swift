@@ -95,10 +95,10 @@ enum AnswerSamples {
       HeldReport(
         counts: ["constraint": 1],
         records: [.init(zone: "zone-1", zoneName: "private", table: "notes", key: .text("n1"), hold: hold)],
-        complete: true),
+        complete: true, untracked: ["drafts": 2]),
       RetryReport(tried: 3, shown: 2),
       ResolveReport(zone: "zone-1", table: "notes", key: .text("n1"), values: ["a": .null]),
-      DiscardReport(discarded: [.init(zone: "zone-1", table: "notes", key: .text("n1"))]),
+      DiscardReport(discarded: [.init(zone: "zone-1", table: "notes", key: .text("n1"), wayBack: "Restore it.")]),
       AssetsReport(waiting: [item], complete: true, received: 262_144, speed: 100_000),
       AssetReport(
         assets: [AssetsReport.State.here, .coming, .absent, .onDemand, .evicted, .held, .stuck].map {
@@ -164,7 +164,7 @@ enum AnswerSamples {
           .init(
             zone: "zone-1", device: "device-2", name: "laptop", behind: .init(here: 0, there: 0),
             assets: .init(absent: .init(assets: 1, bytes: 9))),
-        ], assets: missing, locked: "locked by process 7"),
+        ], assets: missing, locked: "locked by process 7", clock: "the clock is ahead"),
       WaitReport(pending: 0, tooLong: 0, members: [], held: ["constraint": 2]),
       TrackReport(tables: [.init(name: "notes", isPrivate: true, isShareable: false, rows: 3)]),
       UntrackReport(tables: ["notes"]), RescanReport(tables: ["notes"], rows: 3, differences: 1),

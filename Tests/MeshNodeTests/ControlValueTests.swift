@@ -37,6 +37,19 @@ import Testing
     #expect(abs(read.timeIntervalSince(date)) < 0.000_5)
   }
 
+  @Test(
+    "a value shows its type, and is one word of a shell's command",
+    arguments: [
+      (ReportedValue.text("n1"), "n1", "n1"), (.integer(1), "1", "1"), (.text("1"), "'1'", "\"'1'\""),
+      (.text("-1.5e3"), "'-1.5e3'", "\"'-1.5e3'\""), (.text("e"), "e", "e"), (.text("1 2"), "1 2", "\"1 2\""),
+      (.text(""), "''", "\"''\""), (.blob([]), "x''", "\"x''\""), (.text("x''"), "'x'''''", "\"'x'''''\""),
+      (.text("it's"), "it's", "\"it's\""), (.text("$1'"), "$1'", #"'$1'\'''"#),
+    ])
+  func aValueShowsItsType(value: ReportedValue, shown: String, argument: String) {
+    #expect(value.description == shown)
+    #expect(value.argument == argument)
+  }
+
   @Test func aPeersTextCannotPlayTricks() {
     #expect(printable("laptop é 👩‍👩‍👧 日本") == "laptop é 👩‍👩‍👧 日本")
     #expect(

@@ -27,6 +27,9 @@ extension Daemons {
         try await eventually("it is captured") { try await laptop.status().pending == 1 }
         #expect(try await clock(laptop)?.what.contains("seconds ahead of 1 of 1 other devices of the account") == true)
         #expect(try await laptop.status().complaints.contains { $0.contains("Local writes stay pending") })
+        let waited = try await laptop.run("wait", "--timeout", "1s")
+        #expect(
+          waited.status == 1 && waited.stdout.contains("not sent yet, because this machine's clock is"), "\(waited)")
         #expect(try await clock(tower)?.state == .ok)
         try await tower.sqlite("INSERT INTO notes VALUES ('early', 'waits behind it', 1)")
         #expect(try await wrong.terminate().status == 0)

@@ -35,10 +35,12 @@ import Testing
   @Test func aDatabaseOfAnotherAccountLeavesNoKeys() async throws {
     try await MeshProcess.scope { mesh in
       try await mesh.done("init", "--database", mesh.database)
+      let account = try await mesh.status().account
       let other = "\(mesh.directory)/other"
       let finished = try await mesh.run("init", "--home", other, "--database", mesh.database)
       #expect(finished.status == ExitStatus.refused.rawValue)
-      #expect(finished.stderr.contains("another account"))
+      #expect(
+        finished.stderr.contains("\(mesh.database) belongs to the account \(account), and the home \(other) has no"))
       #expect(!FileManager.default.fileExists(atPath: other))
       #expect(try await mesh.number("SELECT count(*) FROM mesh_account") == 1, "nothing is written to it")
       #expect(try await mesh.run("status").status == 0)

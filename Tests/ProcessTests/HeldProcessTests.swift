@@ -142,6 +142,10 @@ extension Daemons {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.sqlite("INSERT INTO tags VALUES ('t1', 'n9', 'early')")
         try await tower.settled(with: "laptop")
+        // What can't be discarded is refused without a question.
+        let refused = try await laptop.run("held", "discard", "tags", "t9")
+        #expect(refused.status == ExitStatus.refused.rawValue && !refused.stderr.contains("[y/N]"))
+        #expect(refused.stderr.contains("no record with the key 't9'"))
         let asked = try await laptop.run("held", "discard", "tags", "t1")
         #expect(asked.status == ExitStatus.no.rawValue && asked.stderr.contains("on every machine?"))
         #expect(try await laptop.report(HeldReport.self, "held").records.map(\.key) == [.text("t1")])
@@ -185,13 +189,27 @@ extension Daemons {
         }
         let again = try await laptop.run("held", "discard", "tags", "t1", "--yes")
         #expect(again.status == ExitStatus.refused.rawValue && again.stderr.contains("is not held"))
-        #expect(
-          try await laptop.done("held", "discard", "tags", "t2", "--yes").stdout.contains("deleted everywhere  tags t2")
-        )
+        let discarded = try await laptop.done("held", "discard", "tags", "t2", "--yes")
+        #expect(discarded.stdout.contains("deleted everywhere  tags t2"))
+        #expect(discarded.stderr.contains("mesh restore tags t2"))
         try await laptop.settled(with: "tower")
         try await tower.done("restore", "tags", "t1")
         try await tower.settled(with: "laptop")
         #expect(try await laptop.report(HeldReport.self, "held").records.map(\.key) == [.text("t1")])
+      }
+    }
+
+    @Test("held names the tables that are not synchronized any more, and restore the way out")
+    func untrackedRecords() async throws {
+      try await MeshProcess.scope { mesh in
+        _ = try await mesh.found()
+        try await mesh.sqlite(
+          "INSERT INTO notes VALUES ('n1', 'milk', 1); INSERT INTO tags VALUES ('t1', 'n1', 'fresh')")
+        try await mesh.done("untrack", "tags")
+        let held = try await mesh.done("held").stdout
+        #expect(held.contains("1 record is kept") && held.contains("mesh track tags"), "\(held)")
+        let restored = try await mesh.run("restore", "tags", "t1")
+        #expect(restored.status == ExitStatus.refused.rawValue && restored.stderr.contains("mesh track tags"))
       }
     }
 

@@ -11,23 +11,12 @@ struct ConflictAnswers: NodePart {
   func conflicts(_ request: ConflictsRequest) throws -> ConflictsReport {
     let page = try store.conflicts.list(
       ConflictFilter(
-        table: request.table, zone: try request.zone.map(conflictZone), device: try request.device.map(conflictDevice),
+        table: request.table, zone: try request.zone.map(zone(named:)), device: try request.device.map(conflictDevice),
         since: request.since.map { Int64(($0.timeIntervalSince1970 * 1_000).rounded(.up)) }, after: request.after,
         limit: min(max(request.limit ?? ConflictsRequest.pageSize, 1), ConflictsRequest.pageSize)))
     return ConflictsReport(
       conflicts: page.conflicts.map(conflictReport), total: page.total,
       next: page.hasMore ? page.conflicts.last?.id : nil)
-  }
-
-  private func conflictZone(_ text: String) throws -> ZoneID {
-    if let zone = try ZoneID.named(text, among: replica.zoneIDs) { return zone }
-    let titled = replica.zoneIDs.filter { replica.shareState($0)?.title == text }
-    if let only = titled.first, titled.count == 1 { return only }
-    throw Refusal(
-      code: "zone.unknown",
-      message: titled.isEmpty
-        ? "No zone is called \(printable(text)): mesh zones lists them."
-        : "\(titled.count) zones are called \(printable(text)): mesh zones lists their ids.")
   }
 
   /// Returns a device of any account by its id or its name, among the devices in conflicts.
@@ -82,18 +71,20 @@ struct ConflictAnswers: NodePart {
       throw Refusal(
         code: "restore.what", message: "Say what is to be restored: a table and a key, or a conflict.", exit: .usage)
     }
+    let zone = try request.zone.map(zone(named:))
     // A text may stand for several keys. The first that exists counts.
-    var unknown = RestoreError.unknownRecord(table: printable(table))
+    var unknown: RestoreError?
     for key in try store.tables.keys(written: key, table: table) {
       do {
         let wanted = Restoration.record(
-          table: table, key: key, columns: request.columns ?? [], descendants: request.descendants ?? false)
+          table: table, key: key, columns: request.columns ?? [], descendants: request.descendants ?? false,
+          zone: zone)
         return try store.history.restore(wanted) { replica.reader($0) }
       } catch let error as RestoreError {
         guard case .unknownRecord = error else { throw error }
-        unknown = error
+        unknown = unknown ?? error
       }
     }
-    throw unknown
+    throw unknown ?? RestoreError.unknownRecord(table: table, key: .text(key))
   }
 }

@@ -17,7 +17,7 @@ struct HeldAnswers: NodePart {
         HeldReport.Record(
           zone: record.zone.description, zoneName: printable(replica.title(record.zone)), table: record.table,
           key: ReportedValue(record.key), hold: Self.hold(record, ways))
-      }, complete: records.count <= Self.heldLimit)
+      }, complete: records.count <= Self.heldLimit, untracked: try store.held.untracked())
   }
 
   /// The maximum number of rows in a report for a person.
@@ -54,18 +54,33 @@ struct HeldAnswers: NodePart {
   }
 
   nonisolated(nonsending) func discard(_ request: DiscardRequest) async throws -> DiscardReport {
-    guard !request.keys.isEmpty else {
+    let zone = try request.zone.map(zone(named:))
+    let keys = try await keys(request.keys, request.table)
+    let discarded = try store.held.discard(table: request.table, keys: keys, zone: zone, now: time.milliseconds())
+    replica.databaseChanged()
+    return Self.report(discarded)
+  }
+
+  nonisolated(nonsending) func discardable(_ request: DiscardableRequest) async throws -> DiscardReport {
+    let zone = try request.zone.map(zone(named:))
+    let keys = try await keys(request.keys, request.table)
+    return Self.report(try store.held.discardable(table: request.table, keys: keys, zone: zone))
+  }
+
+  /// Returns the possible keys for each text, after what programs wrote is merged.
+  private nonisolated(nonsending) func keys(_ texts: [String], _ table: String) async throws -> [[Value]] {
+    guard !texts.isEmpty else {
       throw Refusal(code: "discard.what", message: "Say which records: a table, and their keys.", exit: .usage)
     }
-    let zone = try request.zone.map(zone(named:))
     await takeInWrites()
-    let discarded = try store.held.discard(
-      table: request.table, keys: request.keys.map { try store.tables.keys(written: $0, table: request.table) },
-      zone: zone,
-      now: time.milliseconds())
-    replica.databaseChanged()
-    return DiscardReport(
-      discarded: discarded.map { .init(zone: $0.zone.description, table: $0.table, key: ReportedValue($0.key)) })
+    return try texts.map { try store.tables.keys(written: $0, table: table) }
+  }
+
+  private static func report(_ records: [DiscardedRecord]) -> DiscardReport {
+    DiscardReport(
+      discarded: records.map {
+        .init(zone: $0.zone.description, table: $0.table, key: ReportedValue($0.key), wayBack: WaysOut.back($0))
+      })
   }
 
   nonisolated(nonsending) func resolve(_ request: ResolveRequest) async throws -> ResolveReport {
@@ -78,11 +93,6 @@ struct HeldAnswers: NodePart {
     return ResolveReport(
       zone: resolved.zone.description, table: resolved.table, key: ReportedValue(resolved.key),
       values: resolved.values.mapValues(ReportedValue.init))
-  }
-
-  private func zone(named text: String) throws -> ZoneID {
-    if let zone = try ZoneID.named(text, among: replica.zoneIDs) { return zone }
-    throw Refusal(code: "zone.unknown", message: "No zone is called \(printable(text)): mesh zones lists their ids.")
   }
 
   private func heldNow() throws -> Int {

@@ -1,5 +1,20 @@
 import MeshControl
 import MeshCore
+import MeshReplication
+
+extension NodePart {
+  /// Returns the zone that a text names: by its id, by an unambiguous beginning of it, or by a share's title.
+  func zone(named text: String) throws -> ZoneID {
+    if let zone = try ZoneID.named(text, among: replica.zoneIDs) { return zone }
+    let titled = replica.zoneIDs.filter { replica.shareState($0)?.title == text }
+    if let only = titled.first, titled.count == 1 { return only }
+    throw Refusal(
+      code: "zone.unknown",
+      message: titled.isEmpty
+        ? "No zone is called \(printable(text)): mesh zones lists them."
+        : "\(titled.count) zones are called \(printable(text)): mesh zones lists their ids.")
+  }
+}
 
 extension Identifier {
   /// The number of characters after the prefix from which a beginning can stand for an id. Shorter beginnings soon

@@ -20,7 +20,8 @@ struct RecordAnswers: NodePart {
     throw Refusal(
       code: "record.unknown",
       message:
-        "The table \(printable(request.table)) has no record with the key \(printable(request.key)), and had none.")
+        "The table \(printable(request.table)) has no record with the key \(printable(request.key.isEmpty ? "''" : request.key)), and had none."
+    )
   }
 
   private func recordReport(
@@ -53,7 +54,7 @@ struct RecordAnswers: NodePart {
     return RecordReport.Withheld(
       shown: ReportedValue(reference.shown), waitsFor: parent,
       wayOut: reference.isParentDeleted
-        ? "\(name) is deleted: mesh restore \(name) brings it back, and the value is shown again."
+        ? "\(name) is deleted: mesh restore \(parent.table) \(parent.key.argument) brings it back, and the value is shown again."
         : "\(name) is not here: the value is shown when it is.")
   }
 

@@ -11,6 +11,7 @@ extension Node {
     handlers.on(HeldRequest.self) { context, _ in try HeldAnswers(context: context).held() }
     handlers.on(RetryRequest.self) { context, _ in try await HeldAnswers(context: context).retry() }
     handlers.on(ResolveRequest.self) { try await HeldAnswers(context: $0).resolve($1) }
+    handlers.on(DiscardableRequest.self) { try await HeldAnswers(context: $0).discardable($1) }
     handlers.on(DiscardRequest.self) { try await HeldAnswers(context: $0).discard($1) }
     handlers.on(RestoreRequest.self) { try await ConflictAnswers(context: $0).restore($1) }
     handlers.on(RecordRequest.self) { try await RecordAnswers(context: $0).explain($1) }

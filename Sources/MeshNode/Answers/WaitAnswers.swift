@@ -58,7 +58,7 @@ struct WaitAnswers: NodePart {
     return WaitReport(
       working: isWorking, pending: try store.localWrites.pendingCount(), tooLong: try store.figures.unsentCount(),
       members: members,
-      assets: try AssetAnswers(context: context).lacking(), locked: lock.messageWithAdvice)
+      assets: try AssetAnswers(context: context).lacking(), locked: lock.messageWithAdvice, clock: replica.clockFault)
   }
 
   /// Whether this node itself still captures, merges or shows rows.

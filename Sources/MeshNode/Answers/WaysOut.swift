@@ -49,9 +49,19 @@ struct WaysOut {
         "Another record has the row, of another zone: a copy that was kept, a private one, or another share's. Delete that, "
         + "or give it another key, and these are shown. mesh explain record TABLE KEY shows both."
     case .parentElsewhere:
-      return
-        "The record that they refer to moved to another share while they were written. Somebody with write permission in "
-        + "both shares moves it back, and then moves it again: they go with it."
+      let (covered, moved) = (records.filter(\.isParentCovered), records.filter { !$0.isParentCovered })
+      let ways = [
+        moved.isEmpty
+          ? nil
+          : "The record that they refer to is in another share: it moved there while they were written, or another one has "
+            + "its key. If it moved, somebody with write permission in both shares moves it back, and then moves it again: "
+            + "they go with it.",
+        covered.isEmpty
+          ? nil
+          : "The record that they refer to is held itself (slot-taken): delete the row that has its key, or give that row "
+            + "another key, and both are shown.",
+      ]
+      return ways.compactMap(\.self).joined(separator: " ")
     case .outsideShare: return outsideShare(held)
     case .valueTooLong, .keyUnreadable:
       let messages = Set(records.compactMap(\.message)).sorted().prefix(3).joined(separator: "; ")
@@ -71,7 +81,20 @@ struct WaysOut {
       refused.isDisjoint(with: record.deciding) ? record.deciding : record.deciding.filter(refused.contains)
     let columns = deciding.isEmpty ? record.refused.filter { $0.shown != nil }.map(\.column) : deciding
     let values = (columns.isEmpty ? ["COLUMN"] : columns).map { " --column \($0) --value VALUE" }.joined()
-    return "mesh held resolve \(record.table) \(ReportedValue(record.key))\(values)"
+    return "mesh held resolve \(record.table) \(ReportedValue(record.key).argument)\(values)"
+  }
+
+  /// Returns what brings a discarded record back.
+  static func back(_ record: DiscardedRecord) -> String {
+    let restore = "mesh restore \(record.table) \(ReportedValue(record.key).argument)"
+    return switch record.reason {
+    case .slotTaken:
+      "Another record has the row. When that one is deleted or has another key, this brings the discarded one back: "
+        + "\(restore) --zone \(record.zone)"
+    case .unknownTable, .untracked, .constraint:
+      "On a machine that shows the record in its table, this brings it back: \(restore)"
+    default: "This brings it back: \(restore)"
+    }
   }
 
   private func unknown(_ held: Set<String>) -> String {

@@ -36,7 +36,9 @@ struct NodeCreation {
     let accounts = try store.control.accounts()
     try store.close()
     let isOwn = try account.map(accounts.contains) ?? home.exists(.accountState)
-    guard accounts.isEmpty || isOwn else { throw ReplicaError.foreignDatabase }
+    guard accounts.isEmpty || isOwn else {
+      throw Refusal.foreignDatabase(options.database, of: accounts, home, account)
+    }
     if try home.exists(.deviceKey) {
       keys = try DeviceKeys(encoded: try home.read(.deviceKey))
     } else {

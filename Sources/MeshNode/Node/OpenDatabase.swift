@@ -57,7 +57,9 @@ struct OpenDatabase {
       self.lock = taken
       if isReplacement { try store.file.quickCheck() }
       let known = try store.control.accounts()
-      guard known.isEmpty || known.contains(account.id) else { throw ReplicaError.foreignDatabase }
+      guard known.isEmpty || known.contains(account.id) else {
+        throw Refusal.foreignDatabase(path, of: known, home, account.id)
+      }
       let vault = HomeVault(home: home)
       replica = try Replica(
         store: store, vault: vault, account: account, secrets: keys.device,
@@ -68,7 +70,8 @@ struct OpenDatabase {
     } catch {
       try? store.close()
       lock?.withdraw()
-      throw error
+      guard case ReplicaError.foreignDatabase = error else { throw error }
+      throw Refusal.foreignDatabase(path, of: [], home, account.id)
     }
   }
 

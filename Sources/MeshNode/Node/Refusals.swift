@@ -19,6 +19,22 @@ extension Refusal {
       code: "rows.pending",
       message: "Rows are pending that can't be signed now, and \(obstacle). See mesh status for the reason.")
   }
+
+  /// The refusal of a database whose home is another one.
+  ///
+  /// - Parameters:
+  ///   - known: The accounts that the database knows. A file with shares knows their participants too.
+  ///   - account: The home's account, or nil if it has none yet.
+  static func foreignDatabase(_ path: String, of known: [AccountID], _ home: Home, _ account: AccountID?) -> Refusal {
+    let owner = known.count == 1 ? known.first.map { "\($0)" } : nil
+    let own =
+      account.map { "the home \(home.path) is of the account \($0)" } ?? "the home \(home.path) has no account yet"
+    return Refusal(
+      code: "database.foreign",
+      message:
+        "\(path) belongs to \(owner.map { "the account \($0)" } ?? "another account"), and \(own). Give the home of the "
+        + "account that it belongs to with --home, or another file with --database.")
+  }
 }
 
 // The errors of the lower modules for the user of a command: a stable code, and the module's own message.
@@ -33,8 +49,10 @@ extension RestoreError: Refusing {
       switch self {
       case .unknownRecord: "record.unknown"
       case .unknownConflict: "conflict.unknown"
-      case .unknownColumn: "column.unknown"
+      case .unknownColumn, .lacking: "column.unknown"
+      case .untracked, .noTable: "table.untracked"
       case .lives: "record.lives"
+      case .taken: "record.taken"
       case .nothingBeaten, .continues, .counted, .outdone, .noHistory, .assetGone, .stillShown: "restore.nothing"
       case .held: "record.held"
       case .changed: "record.changed"
@@ -50,6 +68,7 @@ extension DiscardError: Refusing {
     let code =
       switch self {
       case .unknownRecord: "record.unknown"
+      case .untracked: "table.untracked"
       case .notHeld, .shown: "record.notHeld"
       case .several: "record.ambiguous"
       case .notPermitted: "record.notPermitted"

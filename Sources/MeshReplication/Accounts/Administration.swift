@@ -74,7 +74,7 @@ package struct Administration: Part {
       throw ReplicaError.notReady("this machine holds the account's key: it can do all that an administrator can")
     }
     guard account.certificate(device) != nil else {
-      throw ReplicaError.notReady("the device is revoked or unconfirmed: only a device that takes part can be promoted")
+      throw ReplicaError.notReady("\(device) is revoked or unconfirmed: only a device that takes part can be promoted")
     }
     guard account.administrators[device] == nil else {
       throw ReplicaError.notReady("\(device) is an administrator already")

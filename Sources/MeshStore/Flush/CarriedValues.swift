@@ -20,7 +20,7 @@ struct CarriedValues {
     guard let note = entry.insertID, try lacksColumns(entry.table), let record = try former(entry.table, note)
     else { return [] }
     return try record.extra.filter { column, value in
-      try isLacking(column, entry.table) && value.asset == nil && value.byteCount <= Self.longest
+      try entry.table.lacks(column, transaction.catalog) && value.asset == nil && value.byteCount <= Self.longest
     }.sorted { $0.key < $1.key }.map { column, value in
       ChangedParts.Cell(column: column, name: try transaction.catalog.column(column).name, time: time, value: value)
     }
@@ -42,13 +42,16 @@ struct CarriedValues {
 
   private mutating func lacksColumns(_ table: TableForm) throws -> Bool {
     if let known = lacking[table.id] { return known }
-    let lacks = try transaction.names.columns(of: table.id).contains { try isLacking($0, table) }
+    let lacks = try transaction.names.columns(of: table.id).contains { try table.lacks($0, transaction.catalog) }
     lacking[table.id] = lacks
     return lacks
   }
+}
 
-  private func isLacking(_ column: Int64, _ table: TableForm) throws -> Bool {
-    try table.indexes[column] == nil && table.successors[column] == nil && transaction.catalog.part(column) == nil
-      && transaction.catalog.column(column).name.folded != table.keyName.folded
+extension TableForm {
+  /// Returns whether this file's table lacks a column, so that programs here can't read its values.
+  func lacks(_ column: Int64, _ catalog: Catalog) throws -> Bool {
+    try indexes[column] == nil && successors[column] == nil && catalog.part(column) == nil
+      && catalog.column(column).name.folded != keyName.folded
   }
 }

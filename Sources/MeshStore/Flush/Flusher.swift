@@ -259,20 +259,23 @@ struct Flusher {
 
   /// Notes conflicts for values that are overwritten or deleted while their row shows other values. Nobody who read the
   /// row here had seen them. Such a value is a downloading asset, a value that the table refused, or any value of a
-  /// record without a row.
+  /// record without a row. If a row was deleted and inserted again, it is also a value in a column that the table lacks.
   private func noteUnseen(_ change: FlushPlan.Change, _ author: Int64, _ records: ZoneRecords) throws {
     guard change.kind != .departure, let old = change.old, old.isAlive else { return }
-    let lost = old.extra.filter { column, _ in
+    let catalog = records.transaction.catalog
+    let lost = try old.extra.filter { column, _ in
       // If its table was not synchronized for a while, programs know what the row showed before.
       if change.isBlind { return old.held != .untracked || old.shown[column] != nil }
-      return old.isShown && old.hides(column) && change.record.extra[column] == nil
-        && change.table.indexes[column] != nil
+      guard old.isShown, change.record.extra[column] == nil else { return false }
+      if change.kind == .birth, try change.table.lacks(column, catalog) { return true }
+      return old.hides(column) && change.table.indexes[column] != nil
     }
     let row = try change.isBlind && change.kind != .delete ? records.row(change.table, change.ref.key) : nil
     for (column, value) in lost.sorted(by: { $0.key < $1.key }) {
       let stamp = old.stamps.stamp(of: column)
-      // Programs here have seen the values that this device wrote itself, unless the whole record was hidden since.
-      if change.isBlind ? change.table.indexes[column].map({ row?[$0] == value }) ?? false : stamp.author == author {
+      // Programs here have seen the values that this device wrote itself, unless they were hidden since.
+      let isHidden = change.isBlind || change.table.indexes[column] == nil
+      if isHidden ? change.table.indexes[column].map({ row?[$0] == value }) ?? false : stamp.author == author {
         continue
       }
       let loser = ZoneRecords.State.Cell(stamp: try records.global(stamp), value: value)

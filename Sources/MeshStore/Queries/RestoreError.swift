@@ -2,11 +2,19 @@ package import MeshCore
 
 /// The reason why nothing was restored.
 package enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
-  case unknownRecord(table: String)
+  case unknownRecord(table: String, key: Value)
+  /// The table was synchronized here until a person stopped it.
+  case untracked(table: String)
+  /// This file has no such table that is synchronized.
+  case noTable(String)
   case unknownConflict(Int64)
   case unknownColumn(table: String, column: String)
   /// The record is alive, and no column was named.
-  case lives(table: String)
+  case lives(table: String, key: Value)
+  /// The record is deleted, and the row is another record's, of this zone.
+  case taken(table: String, key: Value, by: ZoneID)
+  /// The values to restore are in columns that the table lacks.
+  case lacking(table: String, key: Value, columns: [String])
   /// No write overwrote another one in the column.
   case nothingBeaten(column: String)
   /// The lost part of a column continues in the zone to which the record has moved.
@@ -31,13 +39,28 @@ package enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
 
   package var description: String {
     switch self {
-    case .unknownRecord(let table): "The table \(table) has no record with that key, and had none."
+    case .unknownRecord(let table, let key): "The table \(table) has no record with the key \(key.named), and had none."
+    case .untracked(let table):
+      "The table \(table) is not synchronized here any more: mesh track \(table) takes it up again."
+    case .noTable(let table):
+      "This machine has no synchronized table \(table) to restore anything in: mesh schema says how to make it. Or run the "
+        + "command on a machine that has it."
     case .unknownConflict(let id): "There is no conflict \(id), or it is too old to be kept: mesh conflicts lists them."
     case .unknownColumn(let table, let column): "\(table) has no column \(column) here: name one of the table's own."
-    case .lives(let table):
-      "The record is not deleted. Name the columns of \(table) whose former value is to come back, with --column; "
-        + "mesh explain record shows what each has overwritten."
-    case .nothingBeaten(let column): "Nobody has overwritten a value of \(column): there is none to put back."
+    case .lives(let table, let key):
+      "The record \(key.named) of \(table) is not deleted. Name the columns whose former value is to come back, with "
+        + "--column; mesh explain record shows what each has overwritten. If it shows a deleted record of another zone "
+        + "that is to come back, name that zone with --zone."
+    case .taken(let table, let key, let zone):
+      "The row \(key.named) of \(table) is a record of \(zone) here. Delete that one, or give it another key, and run the "
+        + "command again. A machine that doesn't have that record can run it now."
+    case .lacking(let table, let key, let columns):
+      "The values to restore are in columns that \(table) lacks here: \(columns.joined(separator: ", ")). Run mesh schema "
+        + "--apply and this command again. Or run this on a machine that has them: mesh restore \(table) \(key.named) "
+        + columns.map { "--column \($0)" }.joined(separator: " ")
+    case .nothingBeaten(let column):
+      "No value of \(column) was overwritten in the row that is shown: there is none to put back. mesh explain record shows "
+        + "all values, and mesh held those that a table refuses."
     case .continues(let column):
       "Nothing is lost of \(column): the record has moved, and the value continues where it is now, as soon as a device that "
         + "may write there has met it."
@@ -65,11 +88,14 @@ package enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   private static func listed(_ values: [String: Value]) -> String {
-    values.sorted { $0.key < $1.key }.map { "\($0.key) = \(brief($0.value))" }.joined(separator: ", ")
+    values.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value.named)" }.joined(separator: ", ")
   }
+}
 
-  private static func brief(_ value: Value) -> String {
-    let text = value.literal
+extension Value {
+  /// The value as an SQL literal for a message. A long one is shortened.
+  var named: String {
+    let text = literal
     return text.count > 60 ? "\(text.prefix(60))…" : text
   }
 }

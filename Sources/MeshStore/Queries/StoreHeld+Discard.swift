@@ -5,39 +5,47 @@ package struct DiscardedRecord: Hashable, Sendable {
   package var zone: ZoneID
   package var table: String
   package var key: Value
+  /// The reason why it was held.
+  package var reason: HeldReason
 }
 
 /// The reason why no record was discarded.
 package enum DiscardError: Error, Hashable, Sendable, CustomStringConvertible {
-  case unknownRecord(table: String)
+  case unknownRecord(table: String, key: Value)
+  /// The table was synchronized here until a person stopped it.
+  case untracked(table: String)
   /// The record is in its table, or is deleted.
-  case notHeld(table: String)
+  case notHeld(table: String, key: Value)
   /// The record is in its table, in the version that the table accepted last.
-  case shown(table: String)
+  case shown(table: String, key: Value)
   /// Several zones hold a record with this key.
-  case several([ZoneID])
+  case several(key: Value, [ZoneID])
   /// The share is read-only here or has ended.
   case notPermitted
   /// The record is the root of a share.
   case root
   /// A row with the key was written and is not merged yet.
-  case written
+  case written(table: String, key: Value)
 
   package var description: String {
     switch self {
-    case .unknownRecord(let table): "The table \(table) has no record with that key, and had none."
-    case .notHeld(let table):
-      "That record of \(table) is not held: mesh held lists those that are. One that is in its table is deleted there."
-    case .shown(let table):
-      "The row of that record is in \(table), as the table accepted it last: delete it there, or settle the record with "
+    case .unknownRecord(let table, let key): "The table \(table) has no record with the key \(key.named), and had none."
+    case .untracked(let table):
+      "The table \(table) is not synchronized here any more: mesh track \(table) takes it up again."
+    case .notHeld(let table, let key):
+      "The record \(key.named) of \(table) is not held: mesh held lists those that are. One that is in its table is "
+        + "deleted there."
+    case .shown(let table, let key):
+      "The row \(key.named) is in \(table), as the table accepted it last: delete it there, or settle the record with "
         + "mesh held resolve."
-    case .several(let zones):
-      "Several zones hold a record with that key: name one with --zone: "
+    case .several(let key, let zones):
+      "Several zones hold a record with the key \(key.named): name one with --zone: "
         + zones.map(\.description).joined(separator: ", ")
     case .notPermitted: "The record belongs to a share that is read-only here: only who may write it can delete it."
     case .root:
       "A share was made of the record: mesh share stop ends one's own, mesh share leave takes this account out of another's."
-    case .written: "A row with that key was written meanwhile: look at it, and say it again."
+    case .written(let table, let key):
+      "A row with the key \(key.named) was written to \(table) meanwhile: look at it, and run the command again."
     }
   }
 }
@@ -50,18 +58,21 @@ extension StoreHeld {
   ///   - keys: For each record, the possible spellings of its key. The first one that is held counts.
   ///   - zone: The zone of the records. Required if several zones hold a record with one key.
   /// - Throws: `DiscardError`.
-  package func discard(table name: String, keys: [[Value]], zone: ZoneID? = nil, now: Int64) throws -> [DiscardedRecord]
-  {
+  package func discard(table: String, keys: [[Value]], zone: ZoneID? = nil, now: Int64) throws -> [DiscardedRecord] {
     try write { transaction in
-      guard let table = transaction.catalog.knownTable(name) else { throw StoreError.unknownTable(name) }
       let discarding = Discarding(transaction: transaction)
-      let found = try keys.map { try discarding.held(table, $0, zone) }
-      return try found.map { place, reason in
-        try discarding.require(place.ref, place.zone, reason)
+      return try discarding.found(table, keys, zone).map { place, reason in
         try discarding.note(place.ref, place.zone, reason, now)
-        return DiscardedRecord(
-          zone: place.zone.zone, table: try transaction.catalog.tableName(table), key: place.ref.key)
+        return try discarding.record(place, reason)
       }
+    }
+  }
+
+  /// Returns the records that `discard` would delete, and changes nothing.
+  package func discardable(table: String, keys: [[Value]], zone: ZoneID? = nil) throws -> [DiscardedRecord] {
+    try read { transaction in
+      let discarding = Discarding(transaction: transaction)
+      return try discarding.found(table, keys, zone).map(discarding.record)
     }
   }
 }
@@ -72,36 +83,53 @@ private struct Discarding: Step {
 
   typealias Place = (ref: RecordRef, zone: ZoneRow)
 
-  func held(_ table: Int64, _ keys: [Value], _ zone: ZoneID?) throws -> (place: Place, reason: HeldReason) {
+  /// Returns the held records with the keys.
+  ///
+  /// - Throws: `DiscardError` if one of them can't be discarded.
+  func found(_ name: String, _ keys: [[Value]], _ zone: ZoneID?) throws -> [(place: Place, reason: HeldReason)] {
+    guard let table = catalog.knownTable(name) else { throw StoreError.unknownTable(name) }
+    if try tableList.isUntracked(table) { throw DiscardError.untracked(table: try catalog.tableName(table)) }
+    let found = try keys.map { try held(table, $0, zone) }
+    for (place, reason) in found { try require(place.ref, place.zone, reason) }
+    return found
+  }
+
+  func record(_ place: Place, _ reason: HeldReason) throws -> DiscardedRecord {
+    DiscardedRecord(
+      zone: place.zone.zone, table: try catalog.tableName(place.ref.table), key: place.ref.key, reason: reason)
+  }
+
+  private func held(_ table: Int64, _ keys: [Value], _ zone: ZoneID?) throws -> (place: Place, reason: HeldReason) {
     let name = try catalog.tableName(table)
     var (isKnown, isRefused) = (false, false)
     for key in keys {
       let ref = RecordRef(table: table, key: catalog.table(table)?.form.canonical(key) ?? key)
       let zones = try recordRows.zones(of: ref)
       isKnown = isKnown || !zones.isEmpty
-      let found = try (tableList.isUntracked(table) ? [] : zones).compactMap { id -> (Place, HeldReason)? in
+      let found = try zones.compactMap { id -> (Place, HeldReason)? in
         guard let row = try zoneRows.read(id: id), zone == nil || zone == row.zone,
           let record = try ZoneRecords(transaction, zone: row).load(ref), record.isAlive
         else { return nil }
         isRefused = isRefused || record.isRefused
         return record.held.map { ((ref, row), $0) }
       }
-      guard found.count < 2 else { throw DiscardError.several(found.map(\.0.zone.zone).sorted()) }
+      guard found.count < 2 else { throw DiscardError.several(key: key, found.map(\.0.zone.zone).sorted()) }
       if let only = found.first { return only }
     }
-    guard isKnown else { throw DiscardError.unknownRecord(table: name) }
-    throw isRefused ? DiscardError.shown(table: name) : DiscardError.notHeld(table: name)
+    let key = keys.first ?? .null
+    guard isKnown else { throw DiscardError.unknownRecord(table: name, key: key) }
+    throw isRefused ? DiscardError.shown(table: name, key: key) : DiscardError.notHeld(table: name, key: key)
   }
 
-  func require(_ ref: RecordRef, _ zone: ZoneRow, _ reason: HeldReason) throws {
+  private func require(_ ref: RecordRef, _ zone: ZoneRow, _ reason: HeldReason) throws {
     let zones = try catalog.zones()
     guard zones.mayWrite(zone.id) else { throw DiscardError.notPermitted }
-    let name = try catalog.tableName(ref.table).folded
-    if let root = zones.entries[zone.id]?.root, root.key == ref.key, root.table.folded == name {
+    let name = try catalog.tableName(ref.table)
+    if let root = zones.entries[zone.id]?.root, root.key == ref.key, root.table.folded == name.folded {
       throw DiscardError.root
     }
     guard reason != .slotTaken, let table = catalog.table(ref.table) else { return }
-    if try sql.exists(table.selectKey, [ref.key]) { throw DiscardError.written }
+    if try sql.exists(table.selectKey, [ref.key]) { throw DiscardError.written(table: name, key: ref.key) }
   }
 
   /// Notes the delete as a trigger would. If another zone's record has the row, only this zone loses its record, as

@@ -32,10 +32,10 @@ package struct ResolvedRecord: Hashable, Sendable {
 
 /// The reason why a record was not settled.
 package enum ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
-  case unknownRecord(table: String)
+  case unknownRecord(table: String, key: Value)
   /// The table refuses no value of the record.
-  case notRefused(table: String)
-  case several([ZoneID])
+  case notRefused(table: String, key: Value)
+  case several(key: Value, [ZoneID])
   /// The share is read-only here or has ended.
   case notPermitted
   case unknownColumn(table: String, column: String)
@@ -52,11 +52,12 @@ package enum ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
 
   package var description: String {
     switch self {
-    case .unknownRecord(let table): "The table \(table) has no record with that key."
-    case .notRefused(let table):
-      "The table refuses nothing of that record of \(table): mesh held lists the records that are refused."
-    case .several(let zones):
-      "Several zones have such a record: name one with --zone: " + zones.map(\.description).joined(separator: ", ")
+    case .unknownRecord(let table, let key): "The table \(table) has no record with the key \(key.named)."
+    case .notRefused(let table, let key):
+      "The table \(table) refuses nothing of the record \(key.named): mesh held lists the records that are refused."
+    case .several(let key, let zones):
+      "Several zones have a refused record with the key \(key.named): name one with --zone: "
+        + zones.map(\.description).joined(separator: ", ")
     case .notPermitted: "The record belongs to a share that is read-only here: ask its owner to settle it."
     case .unknownColumn(let table, let column): "\(table) has no column \(column) that can be written."
     case .nothingChosen: "Say which values the record gets: --column and --value, or --keep shown."
@@ -112,10 +113,10 @@ private struct Resolver {
         if record.held == .constraint || record.isRefused { found.append((ref, records, record)) }
       }
     }
-    guard found.count < 2 else { throw ResolveError.several(found.map(\.1.zone.zone).sorted()) }
+    guard found.count < 2 else { throw ResolveError.several(key: found[0].0.key, found.map(\.1.zone.zone).sorted()) }
     guard let (ref, records, record) = found.first else {
-      let name = resolution.table
-      throw isKnown ? ResolveError.notRefused(table: name) : ResolveError.unknownRecord(table: name)
+      let (name, key) = (resolution.table, resolution.keys.first ?? .null)
+      throw isKnown ? ResolveError.notRefused(table: name, key: key) : .unknownRecord(table: name, key: key)
     }
     guard try transaction.catalog.zones().mayWrite(records.zone.id) else { throw ResolveError.notPermitted }
     (self.ref, self.records, self.record) = (ref, records, record)

@@ -13,6 +13,8 @@ package struct HeldEntry: Hashable, Sendable {
   package var since: Int64?
   /// The records that have to arrive, or to disappear, before the record can be shown.
   package var waitsFor: [Awaited]
+  /// Whether the record's parent is here and alive, in the same zone, and another record has the parent's row.
+  package var isParentCovered = false
   /// The columns that the table refuses, by name. They are the columns in which the row differs from the merged values,
   /// or all columns if there is no row.
   package var refused: [Refused] = []
@@ -61,6 +63,15 @@ package struct StoreHeld: StorePart {
         zones[zone] = records
         return try HeldRecords(transaction: transaction).record(ref, try records.load(ref), records.zone)
       }
+    }
+  }
+
+  /// Returns the number of records in each table that was synchronized here until a person stopped it.
+  package func untracked() throws -> [String: Int] {
+    try read { transaction in
+      let counts = try transaction.recordRows.untrackedCounts()
+      return Dictionary(
+        try counts.map { (try transaction.catalog.tableName($0.table), $0.count) }, uniquingKeysWith: +)
     }
   }
 
@@ -169,6 +180,8 @@ struct HeldRecords: Step {
     held.waitsFor = try missing.map { try awaited($0, besides: zone) }
     guard elsewhere.isEmpty else {
       held.reason = .parentElsewhere
+      let records = ZoneRecords(transaction, zone: zone)
+      held.isParentCovered = try elsewhere.allSatisfy { try records.load($0)?.held == .slotTaken }
       return
     }
     let first = try missing.first.flatMap { try ZoneRecords(transaction, zone: zone).load($0) }

@@ -6,8 +6,10 @@ package enum Restoration: Hashable, Sendable {
   /// A record. If it is deleted, its last values are restored. If it is alive, the values that the given columns
   /// overwrote are restored.
   ///
-  /// - Parameter descendants: Also restores the records that were deleted with it because they refer to it.
-  case record(table: String, key: Value, columns: [String], descendants: Bool = false)
+  /// - Parameters:
+  ///   - descendants: Also restores the records that were deleted with it because they refer to it.
+  ///   - zone: The zone of the record. Nil for the zone that shows it, or else that in which it was deleted last.
+  case record(table: String, key: Value, columns: [String], descendants: Bool = false, zone: ZoneID? = nil)
   /// The value or the delete that lost in the conflict with this number.
   case conflict(Int64)
 }
@@ -38,7 +40,7 @@ extension StoreHistory {
     let (plan, descendants) = try read { transaction -> (RestorePlan, [RestorePlan]) in
       let restorer = Restorer(transaction: transaction)
       let plan = try restorer.plan(wanted, reader)
-      guard case .record(_, _, _, true) = wanted else { return (plan, []) }
+      guard case .record(_, _, _, true, _) = wanted else { return (plan, []) }
       return (plan, try restorer.descendants(of: plan, reader))
     }
     return try write { transaction in
@@ -69,16 +71,20 @@ struct Restorer: Step {
     _ wanted: Restoration, _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> RestorePlan {
     switch wanted {
-    case .record(let name, let key, let columns, _):
+    case .record(let name, let key, let columns, _, let zone):
       guard let number = catalog.knownTable(name) else {
         throw StoreError.unknownTable(name)
       }
-      let ref = RecordRef(table: number, key: catalog.table(number)?.form.canonical(key) ?? key)
-      guard let place = try placeToRestore(ref) else { throw RestoreError.unknownRecord(table: name) }
+      let table = try form(number)
+      let ref = RecordRef(table: number, key: table.form.canonical(key))
+      guard let place = try placeToRestore(ref, in: zone) else {
+        throw RestoreError.unknownRecord(table: name, key: key)
+      }
       let numbers = try columns.map { column in
-        let known = catalog.table(number)?.index(named: column).flatMap { catalog.table(number)?.columns[$0].id }
-        guard let known else { throw RestoreError.unknownColumn(table: name, column: column) }
-        return known
+        guard let index = table.index(named: column) else {
+          throw RestoreError.unknownColumn(table: name, column: column)
+        }
+        return table.columns[index].id
       }
       return try plan(ref, place, numbers, reader)
     case .conflict(let id):
@@ -109,6 +115,16 @@ struct Restorer: Step {
       }
       return plan
     }
+  }
+
+  /// Returns the table of the records to restore.
+  ///
+  /// - Throws: `RestoreError` if the table is not synchronized here.
+  private func form(_ table: Int64) throws -> TableForm {
+    if let form = catalog.table(table) { return form }
+    let name = try catalog.tableName(table)
+    throw try transaction.tableList.isUntracked(table)
+      ? RestoreError.untracked(table: name) : RestoreError.noTable(name)
   }
 
   /// Returns the column into which a lost part is written.
@@ -156,9 +172,13 @@ struct Restorer: Step {
   }
 
   /// Returns the zone that shows the record, or else the zone in which it was deleted last.
-  func placeToRestore(_ ref: RecordRef) throws -> ZoneRecords? {
-    let places = try transaction.recordRows.zones(of: ref).compactMap {
-      try transaction.zoneRows.read(id: $0).map { ZoneRecords(transaction, zone: $0) }
+  ///
+  /// - Parameter zone: The only zone that counts, or nil for all.
+  func placeToRestore(_ ref: RecordRef, in zone: ZoneID? = nil) throws -> ZoneRecords? {
+    let places = try transaction.recordRows.zones(of: ref).compactMap { id in
+      try transaction.zoneRows.read(id: id).flatMap {
+        zone == nil || zone == $0.zone ? ZoneRecords(transaction, zone: $0) : nil
+      }
     }
     let found = try places.compactMap { place in try place.load(ref).map { (place, $0) } }
     if let shown = found.first(where: { $0.1.isShown }) ?? found.first(where: { $0.1.isAlive }) { return shown.0 }
@@ -169,12 +189,12 @@ struct Restorer: Step {
     _ ref: RecordRef, _ place: ZoneRecords, _ columns: [Int64], _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> RestorePlan {
     let name = try catalog.tableName(ref.table)
-    guard let record = try place.load(ref) else { throw RestoreError.unknownRecord(table: name) }
+    guard let record = try place.load(ref) else { throw RestoreError.unknownRecord(table: name, key: ref.key) }
     let log = LogReader(transaction: transaction, zone: place.zone.id, reader: try reader(place.zone.zone))
     var plan = RestorePlan(ref: ref, zone: place.zone.id, generation: record.generation, values: nil)
     if let reason = record.held { throw RestoreError.held(reason) }
     if record.isAlive {
-      guard !columns.isEmpty else { throw RestoreError.lives(table: name) }
+      guard !columns.isEmpty else { throw RestoreError.lives(table: name, key: ref.key) }
       let state = try place.state(ref, record)
       let beaten = try log.beaten(ref, state)
       var former: [Int64: ZoneRecords.State.Cell] = [:]
@@ -183,17 +203,30 @@ struct Restorer: Step {
         former = try log.lastLives(before: [ref: record.generation])[ref]?.cells ?? [:]
       }
       plan.values = try columns.reduce(into: [:]) { values, column in
-        let known = beaten[column].flatMap { $0 == .null ? nil : $0 } ?? former[column]?.value ?? beaten[column]
+        let overwritten = beaten[column].flatMap { $0 == .null ? nil : $0 } ?? former[column]?.value
+        let known = try overwritten ?? lostValue(ref, column, besides: state.cells[column]?.value) ?? beaten[column]
         guard let known else { throw RestoreError.nothingBeaten(column: try catalog.column(column).name) }
         values[column] = known
       }
     } else {
+      if let other = try transaction.occupant(ref, besides: place.zone.id).flatMap({
+        try transaction.zoneRows.read(id: $0)
+      }) {
+        throw RestoreError.taken(table: name, key: ref.key, by: other.zone)
+      }
       guard let last = try log.lastLives(before: [ref: record.generation])[ref] else {
         throw RestoreError.noHistory(table: name)
       }
       plan.values = try shownValues(ref, last)
     }
     return plan
+  }
+
+  /// Returns the last value of a column that is listed as lost, in any zone. The log of the zone that shows the record
+  /// doesn't have it if the record was another zone's before.
+  private func lostValue(_ ref: RecordRef, _ column: Int64, besides value: Value?) throws -> Value? {
+    try transaction.conflicts.lost(of: ref).filter { $0.column == column && $0.value != value }
+      .max { $0.id < $1.id }?.value
   }
 
   /// Returns the records that were deleted with the record or after it, and that referred to it directly or through
@@ -247,9 +280,8 @@ struct Restorer: Step {
 
   func carryOut(_ plan: RestorePlan) throws -> RestoredRecord {
     let name = try catalog.tableName(plan.ref.table)
-    guard let table = catalog.table(plan.ref.table), let zone = try transaction.zoneRows.read(id: plan.zone) else {
-      throw RestoreError.held(.unknownTable)
-    }
+    let table = try form(plan.ref.table)
+    guard let zone = try transaction.zoneRows.read(id: plan.zone) else { throw RestoreError.changed }
     // There is no record if a cutoff reverted its birth.
     let record = try ZoneRecords(transaction, zone: zone).load(plan.ref)
     if let reason = record?.held { throw RestoreError.held(reason) }
@@ -262,6 +294,10 @@ struct Restorer: Step {
       guard record?.shown[column] != value else {
         throw RestoreError.stillShown(column: try catalog.column(column).name)
       }
+    }
+    if isAlive, let wanted, !wanted.isEmpty, wanted.keys.allSatisfy({ table.indexes[$0] == nil }) {
+      let columns = try wanted.keys.map { try catalog.column($0).name }.sorted()
+      throw RestoreError.lacking(table: name, key: plan.ref.key, columns: columns)
     }
     let (values, gone) = try withBytes(wanted, plan.ref, table)
     if let column = gone.first, values?.isEmpty == true, isAlive { throw RestoreError.assetGone(column: column) }

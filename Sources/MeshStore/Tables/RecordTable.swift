@@ -105,6 +105,18 @@ struct RecordTable {
     return Dictionary(counts.compactMap(\.self), uniquingKeysWith: +)
   }
 
+  /// Returns the number of records that are kept for each table that was synchronized here until a person stopped it. A
+  /// table that continues under another name doesn't count.
+  func untrackedCounts() throws -> [(table: Int64, count: Int)] {
+    try sql.all(
+      """
+      SELECT tbl, count(*) FROM mesh_record WHERE extra IS NOT NULL AND held IS NOT NULL AND tbl IN (
+        SELECT id FROM mesh_table WHERE tracked = 0 AND layout IS NOT NULL
+          AND id NOT IN (SELECT origin FROM mesh_table WHERE origin IS NOT NULL)) GROUP BY tbl
+      """
+    ) { ($0.integer(0), Int($0.integer(1))) }
+  }
+
   /// Returns the records that are held for one of the reasons, and have no row.
   func held(for reasons: [HeldReason]) throws -> [HeldTable.Place] {
     let list = reasons.map { "\($0.rawValue)" }.joined(separator: ", ")

@@ -190,7 +190,7 @@ import Testing
     #expect(throws: ResolveError.unknownColumn(table: "t", column: "id")) { try resolve(a, ["id": "3"]) }
     #expect(try a.flush() == 0 && rows(a) == ["\"walk\"|8|10"])
     #expect(try a.store.figures.status().held == [.editRefused: 1] && a.digest() == b.digest())
-    #expect(throws: ResolveError.notRefused(table: "t")) {
+    #expect(throws: ResolveError.notRefused(table: "t", key: .text("f"))) {
       try a.run("INSERT INTO t VALUES ('f', '', 1, 2)")
       try a.flush()
       _ = try resolve(a, ["stop": "9"], key: "f")
@@ -200,7 +200,7 @@ import Testing
   @Test("a refused record can't be discarded, because its row is in the table, and the refusal says so")
   func aRefusedRecordIsNotDiscarded() throws {
     let (a, _) = try crossed()
-    #expect(throws: DiscardError.shown(table: "t")) {
+    #expect(throws: DiscardError.shown(table: "t", key: .text("e"))) {
       try a.store.held.discard(table: "t", keys: [[.text(Array("e".utf8))]], now: a.now)
     }
   }

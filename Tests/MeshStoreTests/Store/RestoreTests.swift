@@ -140,10 +140,10 @@ import Testing
 
   @Test func whatCannotBeRestoredIsSaidAndChangesNothing() throws {
     let (a, b) = try peers()
-    #expect(throws: RestoreError.lives(table: "item")) { try restore(a, "item", "i") }
+    #expect(throws: RestoreError.lives(table: "item", key: .text("i"))) { try restore(a, "item", "i") }
     #expect(throws: RestoreError.nothingBeaten(column: "a")) { try restore(a, "item", "i", "a") }
     #expect(throws: RestoreError.unknownColumn(table: "item", column: "z")) { try restore(a, "item", "i", "z") }
-    #expect(throws: RestoreError.unknownRecord(table: "item")) { try restore(a, "item", "j") }
+    #expect(throws: RestoreError.unknownRecord(table: "item", key: .text("j"))) { try restore(a, "item", "j") }
     #expect(throws: StoreError.self) { try restore(a, "nothing", "i") }
     // The table has become stricter since.
     try b.run("UPDATE item SET b = 'b2'")
@@ -165,6 +165,32 @@ import Testing
     try b.run("INSERT INTO item VALUES ('orphan', 'nowhere', 'a', 'b')")
     try a.pull(from: b)
     #expect(throws: RestoreError.held(.missingParent)) { try restore(a, "item", "orphan", "b") }
+  }
+
+  @Test("a table that is not synchronized any more is named as such, and its records are counted")
+  func untrackedTable() throws {
+    let (a, _) = try peers()
+    try a.run("DELETE FROM item; INSERT INTO item VALUES ('j', 'l', 'a', 'b')")
+    try a.flush()
+    #expect(try a.store.held.untracked().isEmpty)
+    try a.store.tables.untrack(["item"])
+    #expect(throws: RestoreError.untracked(table: "item")) { try restore(a, "item", "i") }
+    #expect(throws: RestoreError.untracked(table: "item")) { try restore(a, "item", "j", "a") }
+    #expect(try a.store.held.untracked() == ["item": 1])
+    try a.store.tables.track(tables: ["item"], now: a.now)
+    try a.flush()
+    #expect(try a.store.held.untracked().isEmpty)
+    try restore(a, "item", "i")
+    #expect(try a.rows("SELECT id FROM item ORDER BY id") == ["\"i\"", "\"j\""])
+  }
+
+  @Test("a record is not restored if the file has no such table")
+  func noTable() throws {
+    let (a, _) = try peers()
+    let b = try Peer(3)
+    try a.run("DELETE FROM item")
+    try b.pull(from: a)
+    #expect(throws: RestoreError.noTable("item")) { try restore(b, "item", "i") }
   }
 
   @Test("a record whose row was deleted or inserted meanwhile is not restored over that")

@@ -260,6 +260,8 @@ import Testing
     #expect(try bob.rows("SELECT title FROM reminders WHERE id = 'r7'") == ["private"])
     let lost = try alice.store.conflicts.list(limit: 9).filter { $0.key == .text("r7") }.map(\.loserValue)
     #expect(lost.contains(.text("bobs")) && lost.contains(.integer(1)))
+    let wanted = Restoration.record(table: "reminders", key: .text("r7"), columns: ["title"])
+    #expect(try alice.store.history.restore(wanted, alice.reader).values == ["title": .text("bobs")])
   }
 
   @Test("a record that is in no table is listed if a program writes a row with its key in another share")

@@ -25,7 +25,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
@@ -60,10 +59,7 @@ let package = Package(
       ],
       swiftSettings: strict),
     // The conversation with a peer as a value, and authorization. Never sees GRDB, NIO or libsodium.
-    .target(
-      name: "MeshReplication",
-      dependencies: ["MeshCore", .product(name: "DequeModule", package: "swift-collections")],
-      swiftSettings: strict),
+    .target(name: "MeshReplication", dependencies: ["MeshCore"], swiftSettings: strict),
     // Requests to a node, their answers, and the client of a daemon. Never sees GRDB, NIO or libsodium: apps link it.
     .target(name: "MeshControl", dependencies: ["MeshCore"], swiftSettings: strict),
     // Where the siblings meet: one node, its home, its life cycle, its control interface.

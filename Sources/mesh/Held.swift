@@ -45,7 +45,7 @@ struct Held: AsyncParsableCommand {
       let count = untracked.values.reduce(0, +)
       let tables = untracked.keys.sorted().joined(separator: " ")
       return "\(count.counted("record is", "records are")) kept for tables that are not synchronized here any more: "
-        + "mesh track \(tables) takes them up again"
+        + "mesh track \(tables) takes them up again (with --private those that were private)"
     }
 
     private func show(_ records: [HeldReport.Record]) {
@@ -178,12 +178,15 @@ struct Held: AsyncParsableCommand {
     func run() async throws {
       if json.isOn, !yes { throw ValidationError("--json can't ask: add --yes to delete.") }
       let access = try home.access()
+      var zone = zone
       if !yes {
         let found = try await access.perform(DiscardableRequest(table: table, keys: keys, zone: zone))
         guard isWanted(found.discarded) else {
           Output.note("Nothing was deleted.")
           throw ExitCode(ExitStatus.no.rawValue)
         }
+        // The record that was shown, even if another zone holds one with its key by now.
+        if keys.count == 1 { zone = found.discarded.first?.zone }
       }
       let report = try await access.perform(DiscardRequest(table: table, keys: keys, zone: zone))
       if json.isOn { return try Output.json(report) }

@@ -76,7 +76,7 @@ struct AssetAnswers: NodePart {
     driver.performActions()
     if !force { try await findHolder(of: asset) }
     for attempt in 1... {
-      try await driver.workOff()
+      try await driver.workOff(until: .now + Self.answerLimit)
       do {
         try store.assets.evict(asset)
         break

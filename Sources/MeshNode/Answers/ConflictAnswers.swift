@@ -56,7 +56,7 @@ struct ConflictAnswers: NodePart {
   // MARK: Restoring
 
   nonisolated(nonsending) func restore(_ request: RestoreRequest) async throws -> RestoreReport {
-    await takeInWrites()
+    try await takeInWrites()
     let restored = try restored(request)
     replica.databaseChanged()
     return RestoreReport(

@@ -72,7 +72,7 @@ struct HeldAnswers: NodePart {
     guard !texts.isEmpty else {
       throw Refusal(code: "discard.what", message: "Say which records: a table, and their keys.", exit: .usage)
     }
-    await takeInWrites()
+    try await takeInWrites()
     return try texts.map { try store.tables.keys(written: $0, table: table) }
   }
 
@@ -84,7 +84,7 @@ struct HeldAnswers: NodePart {
   }
 
   nonisolated(nonsending) func resolve(_ request: ResolveRequest) async throws -> ResolveReport {
-    await takeInWrites()
+    try await takeInWrites()
     let resolution = Resolution(
       table: request.table, keys: try store.tables.keys(written: request.key, table: request.table),
       zone: try request.zone.map(zone(named:)), values: request.values, keepsShown: request.keepShown ?? false)

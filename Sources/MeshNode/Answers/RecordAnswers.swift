@@ -9,7 +9,7 @@ struct RecordAnswers: NodePart {
   let context: NodeContext
 
   nonisolated(nonsending) func explain(_ request: RecordRequest) async throws -> RecordReport {
-    await takeInWrites()
+    try await takeInWrites()
     for key in try store.tables.keys(written: request.key, table: request.table) {
       let records = try store.history.explain(table: request.table, key: key) { replica.reader($0) }
       guard !records.isEmpty else { continue }
@@ -32,7 +32,8 @@ struct RecordAnswers: NodePart {
       let table = printable(record.table)
       hold = HoldReport(
         reason: "untracked", message: nil, since: nil, waitsFor: [],
-        wayOut: "\(table) is not synchronized here, and its row stays as it is. mesh track \(table) merges both.")
+        wayOut: "\(table) is not synchronized here, and its row stays as it is. mesh track \(table) merges both; if it "
+          + "was private, add --private, or its rows may be shared.")
     }
     return RecordReport.Record(
       zone: record.zone.description, zoneName: printable(replica.title(record.zone)), table: record.table,

@@ -45,7 +45,8 @@ struct TableAnswers: NodePart {
 
   nonisolated(nonsending) func untrack(_ tables: [String]) async throws -> UntrackReport {
     try database.beginGuard()
-    try await driver.workOff()
+    // If rows are still pending then, the request is refused.
+    try await driver.workOff(until: .now + Self.flushPatience)
     guard try store.localWrites.pendingCount() == 0 else { throw Refusal.rowsPending("untracking would lose them") }
     // A call that is refused may have noted changes of the schema before, for which there is work.
     let result = Result { try store.tables.untrack(tables) }

@@ -92,7 +92,10 @@ struct WaysOut {
       "Another record has the row. When that one is deleted or has another key, this brings the discarded one back: "
         + "\(restore) --zone \(record.zone)"
     case .unknownTable, .untracked, .constraint:
-      "On a machine that shows the record in its table, this brings it back: \(restore)"
+      "On a machine whose table accepts the record, this brings it back: \(restore)"
+    case .assetIncomplete: "On a machine that has its BLOB, this brings it back: \(restore)"
+    case .parentElsewhere, .outsideShare:
+      "This writes it again, in the zone in which the row that it refers to is then: \(restore)"
     default: "This brings it back: \(restore)"
     }
   }

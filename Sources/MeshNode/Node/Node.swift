@@ -6,7 +6,8 @@ import MeshReplication
 import MeshTransport
 import ServiceLifecycle
 
-/// One node, which owns its parts. Every event of a node is a call to the actor, one at a time. Each call holds the
+/// One node, which owns its parts. Every event of a node is a call to the actor, one at a time, and a request that takes
+/// long lets others in between. Each call holds the
 /// database for a bounded time, on a thread of the node's own, because SQLite blocks.
 actor Node {
   private let executor = ThreadExecutor(label: "mesh.node")

@@ -72,11 +72,14 @@ extension NodePart {
 
   /// Flushes and merges what programs have committed, so that a request about records sees the rows as they are.
   /// A daemon does the same by itself soon. If this fails or takes long, the request works with what is merged.
-  nonisolated(nonsending) func takeInWrites() async {
+  ///
+  /// - Throws: A `Refusal` if the database can't be used any more.
+  nonisolated(nonsending) func takeInWrites() async throws {
     if isRunning {
       _ = try? await driver.workOff(until: .now + .seconds(1))
     } else {
       _ = try? await driver.workAlone(until: .now + .controlTimeout)
     }
+    if let suspension = database.suspension { throw suspension }
   }
 }

@@ -214,6 +214,7 @@ final class ReplicaDriver {
       performActions()
       if let deadline, ContinuousClock.now >= deadline { return false }
       await Task.yield()
+      if let suspension = database.suspension { throw suspension }
     }
     return true
   }

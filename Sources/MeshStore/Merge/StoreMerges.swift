@@ -98,7 +98,7 @@ package final class StoreMerges: MergeStore, StorePart {
             switch try flush(slices, transaction, zone, writers, matches, now: now) {
             case .done(let done): flushed = done
             case .waiting(let progress): return .commit(.progress(progress))
-            case .rolledBack: return .rollBack(.progress(.flushFirst))
+            case .reverted: return .rollBack(.progress(.flushFirst))
             }
           }
           try mergeTogether(slices, zone, reader, now: now, refused, transaction) { merging += 1 }
@@ -174,8 +174,9 @@ package final class StoreMerges: MergeStore, StorePart {
     case done(StoreFlushes.Flushed)
     /// Nothing can be merged yet.
     case waiting(ApplyProgress)
-    /// An app's trigger rolled back the transaction. `StoreFlushes.flush` handles it.
-    case rolledBack
+    /// The rows need a flush of their own first, or an app's trigger rolled back the transaction. `StoreFlushes.flush`
+    /// handles both. The rows of other zones that were flushed here are reverted, because nobody would announce them.
+    case reverted
   }
 
   private func flush(
@@ -186,11 +187,11 @@ package final class StoreMerges: MergeStore, StorePart {
     do {
       guard !writers.isEmpty,
         let done = try localWrites.flushWithin(transaction, about: zone, writers, now: now, or: matches)
-      else { return .waiting(.flushFirst) }
+      else { return .reverted }
       flushed = done
     } catch let failure as RecordFailure {
       guard case .rolledBack = failure.cause else { throw failure }
-      return .rolledBack
+      return .reverted
     }
     if !flushed.heads.isEmpty { transaction.reached(.flushedInMerge) }
     guard let progress = try waitForOthers(slices, transaction, zone, writers) else { return .done(flushed) }

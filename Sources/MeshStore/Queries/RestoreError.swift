@@ -11,7 +11,7 @@ package enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
   case unknownColumn(table: String, column: String)
   /// The record is alive, and no column was named.
   case lives(table: String, key: Value)
-  /// The record is deleted, and the row is another record's, of this zone.
+  /// The record is deleted, and the key is that of another record, of this zone, which is in its table or held.
   case taken(table: String, key: Value, by: ZoneID)
   /// The values to restore are in columns that the table lacks.
   case lacking(table: String, key: Value, columns: [String])
@@ -41,7 +41,8 @@ package enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
     switch self {
     case .unknownRecord(let table, let key): "The table \(table) has no record with the key \(key.named), and had none."
     case .untracked(let table):
-      "The table \(table) is not synchronized here any more: mesh track \(table) takes it up again."
+      "The table \(table) is not synchronized here any more. mesh track \(table) takes it up again; if it was private, "
+        + "add --private, or its rows may be shared."
     case .noTable(let table):
       "This machine has no synchronized table \(table) to restore anything in: mesh schema says how to make it. Or run the "
         + "command on a machine that has it."
@@ -49,15 +50,14 @@ package enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
     case .unknownColumn(let table, let column): "\(table) has no column \(column) here: name one of the table's own."
     case .lives(let table, let key):
       "The record \(key.named) of \(table) is not deleted. Name the columns whose former value is to come back, with "
-        + "--column; mesh explain record shows what each has overwritten. If it shows a deleted record of another zone "
-        + "that is to come back, name that zone with --zone."
+        + "--column; mesh explain record shows what each has overwritten. If a deleted record of another zone is to come "
+        + "back, delete this one or give it another key first, and then name that zone with --zone."
     case .taken(let table, let key, let zone):
-      "The row \(key.named) of \(table) is a record of \(zone) here. Delete that one, or give it another key, and run the "
-        + "command again. A machine that doesn't have that record can run it now."
-    case .lacking(let table, let key, let columns):
+      "The key \(key.named) of \(table) is that of a record of \(zone) here. Delete that one (mesh held discard, if it is "
+        + "held), or give it another key, and run the command again. A machine that doesn't have that record can run it now."
+    case .lacking(let table, _, let columns):
       "The values to restore are in columns that \(table) lacks here: \(columns.joined(separator: ", ")). Run mesh schema "
-        + "--apply and this command again. Or run this on a machine that has them: mesh restore \(table) \(key.named) "
-        + columns.map { "--column \($0)" }.joined(separator: " ")
+        + "--apply and this command again, or mesh restore with --column on a machine that has them."
     case .nothingBeaten(let column):
       "No value of \(column) was overwritten in the row that is shown: there is none to put back. mesh explain record shows "
         + "all values, and mesh held those that a table refuses."

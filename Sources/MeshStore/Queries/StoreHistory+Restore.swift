@@ -204,14 +204,15 @@ struct Restorer: Step {
       }
       plan.values = try columns.reduce(into: [:]) { values, column in
         let overwritten = beaten[column].flatMap { $0 == .null ? nil : $0 } ?? former[column]?.value
-        let known = try overwritten ?? lostValue(ref, column, besides: state.cells[column]?.value) ?? beaten[column]
+        let isBeaten = beaten[column] != nil
+        let known = try overwritten ?? (isBeaten ? beaten[column] : lostValue(ref, column, place, state))
         guard let known else { throw RestoreError.nothingBeaten(column: try catalog.column(column).name) }
         values[column] = known
       }
     } else {
-      if let other = try transaction.occupant(ref, besides: place.zone.id).flatMap({
-        try transaction.zoneRows.read(id: $0)
-      }) {
+      // A write would take over another zone's record, also one that is held.
+      let others = try transaction.recordRows.zones(of: ref, .alive).filter { $0 != place.zone.id }
+      if let other = try others.first.flatMap({ try transaction.zoneRows.read(id: $0) }) {
         throw RestoreError.taken(table: name, key: ref.key, by: other.zone)
       }
       guard let last = try log.lastLives(before: [ref: record.generation])[ref] else {
@@ -222,10 +223,15 @@ struct Restorer: Step {
     return plan
   }
 
-  /// Returns the last value of a column that is listed as lost, in any zone. The log of the zone that shows the record
-  /// doesn't have it if the record was another zone's before.
-  private func lostValue(_ ref: RecordRef, _ column: Int64, besides value: Value?) throws -> Value? {
-    try transaction.conflicts.lost(of: ref).filter { $0.column == column && $0.value != value }
+  /// Returns the last value of a column that is listed as lost. The log of the zone that shows the record doesn't have
+  /// it if the record was another zone's before. Where another zone has a living record with the key, it is another
+  /// record.
+  private func lostValue(
+    _ ref: RecordRef, _ column: Int64, _ place: ZoneRecords, _ state: ZoneRecords.State
+  ) throws -> Value? {
+    let others = try transaction.recordRows.zones(of: ref, .alive).filter { $0 != place.zone.id }
+    return try transaction.conflicts.lost(of: ref)
+      .filter { $0.column == column && $0.value != state.cells[column]?.value && !others.contains($0.zone) }
       .max { $0.id < $1.id }?.value
   }
 

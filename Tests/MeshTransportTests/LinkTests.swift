@@ -63,7 +63,9 @@ struct LinkTests {
   }
 
   @Test func `Closing sends what is queued first`() async throws {
-    try await withLinks { dialled, accepted in
+    var limits = TransportLimits()
+    limits.lingerTime = .seconds(120)
+    try await withLinks(dialler: limits) { dialled, accepted in
       for number in 0..<20 { dialled.send([UInt8](repeating: UInt8(number), count: 500_000)) }
       dialled.close(TransportError(.closed, "enough"))
       dialled.send([99])

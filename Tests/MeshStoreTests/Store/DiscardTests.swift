@@ -139,6 +139,29 @@ import Testing
     #expect(try alice.store.zones.digest(SharedList.share) == bob.store.zones.digest(SharedList.share))
   }
 
+  @Test("a record is not restored in the place of another zone's held record")
+  func heldRecordsStay() throws {
+    let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
+    let desk = try Member(10, [ZoneStanding(zone: SharedList.bobs, role: .privateZone)])
+    try bob.run("INSERT INTO lists VALUES ('own', 'mine')")
+    try bob.settle()
+    try desk.pull(SharedList.bobs, from: bob)
+    try desk.run("DELETE FROM lists WHERE id = 'own'")
+    try desk.settle()
+    try bob.run("INSERT INTO reminders VALUES ('r1', 'own', 'bob', 0)")
+    try bob.settle()
+    try bob.pull(SharedList.bobs, from: desk)
+    try bob.pull(SharedList.share, from: alice)
+    try alice.run("DELETE FROM reminders WHERE id = 'r1'")
+    try alice.settle()
+    try bob.pull(SharedList.share, from: alice)
+    #expect(try bob.held().values.contains(.parentDeleted))
+    let wanted = Restoration.record(table: "reminders", key: .text("r1"), columns: [], zone: SharedList.share)
+    let taken = RestoreError.taken(table: "reminders", key: .text("r1"), by: SharedList.bobs)
+    #expect(throws: taken) { _ = try bob.store.history.restore(wanted, bob.reader) }
+    #expect(try bob.rows("SELECT id FROM reminders WHERE id = 'r1'").isEmpty)
+  }
+
   @Test("the child of a record whose row another record has is told from one whose parent moved")
   func childOfACoveredParent() throws {
     let (alice, bob) = (try SharedList.alice(), try SharedList.bob())

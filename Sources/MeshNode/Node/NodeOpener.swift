@@ -28,7 +28,10 @@ public struct NodeOpener: NodeOpening {
   public func initialize(
     _ options: InitOptions, home: Home, lock: HomeLock, progress: @escaping @Sendable (String) -> Void
   ) async throws -> InitReport {
-    try await withTaskExecutorPreference(ThreadExecutor(label: "mesh.creation")) {
+    let thread = ThreadExecutor(label: "mesh.creation")
+    // Tasks refer to their executor without keeping it alive.
+    defer { withExtendedLifetime(thread) {} }
+    return try await withTaskExecutorPreference(thread) {
       // This check comes before anything is created, so a mistyped invite leaves no file behind.
       let link = try options.link.map { text in try DeviceLink(text: text) }
       let creation = try NodeCreation(options: options, home: home, joining: link?.account, network: network)

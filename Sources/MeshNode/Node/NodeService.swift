@@ -17,12 +17,15 @@ struct NodeService: Service {
   private static let farewell = Duration.seconds(1)
 
   func run() async throws {
+    let guardThread = ThreadExecutor(label: "mesh.guard")
+    // Tasks refer to their executor without keeping it alive.
+    defer { withExtendedLifetime(guardThread) {} }
     try await node.withParts { try $0.database.beginGuard() }
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await listener.run { _ = await node.serve($0, dialled: nil) } }
       group.addTask { await node.runWork() }
       group.addTask { await runTicks() }
-      group.addTask(executorPreference: ThreadExecutor(label: "mesh.guard")) { await keepGuard() }
+      group.addTask(executorPreference: guardThread) { await keepGuard() }
       group.addTask { await lookAtEquality() }
       group.addTask { await DatabaseWatcher(node: node).run() }
       group.addTask { await Dialler(node: node).run() }

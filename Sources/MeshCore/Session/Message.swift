@@ -118,8 +118,6 @@ package enum Message: Hashable, Sendable {
     case stalled = 7
     /// The invite is expired, used, or not from this node.
     case linkRefused = 8
-    /// The node has an internal fault and can't continue this session.
-    case internalFault = 9
     /// The peer's account is no longer a member of any zone that it shared with the sender's account. The sender has
     /// sent it the log that says so.
     case noMember = 10

@@ -8,6 +8,9 @@ public struct TrackRequest: ControlRequest, Hashable {
   public var tables: [String]
   /// Tables to synchronize and never to share.
   public var privateTables: [String]
+  /// Tables whose rows may be shared although the tables were private before they were untracked. Other tables that were
+  /// private stay so.
+  public var shareableTables: [String]
   /// Whether to accept tables with integer keys, although row 1 of two devices becomes one row.
   public var integerKeys: Bool
   /// The policies of columns: for each table, its columns and `last`, `greatest`, `least`, `counter` or
@@ -16,16 +19,17 @@ public struct TrackRequest: ControlRequest, Hashable {
 
   /// Creates the request.
   public init(
-    tables: [String], privateTables: [String] = [], integerKeys: Bool = false,
+    tables: [String], privateTables: [String] = [], shareableTables: [String] = [], integerKeys: Bool = false,
     policies: [String: [String: String]] = [:]
   ) {
-    (self.tables, self.privateTables, self.integerKeys) = (tables, privateTables, integerKeys)
-    self.policies = policies
+    (self.tables, self.privateTables, self.shareableTables) = (tables, privateTables, shareableTables)
+    (self.integerKeys, self.policies) = (integerKeys, policies)
   }
 
   private enum CodingKeys: String, CodingKey {
     case tables
     case privateTables = "private"
+    case shareableTables = "shareable"
     case integerKeys, policies
   }
 
@@ -33,6 +37,7 @@ public struct TrackRequest: ControlRequest, Hashable {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     tables = try container.decodeIfPresent([String].self, forKey: .tables) ?? []
     privateTables = try container.decodeIfPresent([String].self, forKey: .privateTables) ?? []
+    shareableTables = try container.decodeIfPresent([String].self, forKey: .shareableTables) ?? []
     integerKeys = try container.decodeIfPresent(Bool.self, forKey: .integerKeys) ?? false
     policies = try container.decodeIfPresent([String: [String: String]].self, forKey: .policies) ?? [:]
   }

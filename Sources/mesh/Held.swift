@@ -45,7 +45,7 @@ struct Held: AsyncParsableCommand {
       let count = untracked.values.reduce(0, +)
       let tables = untracked.keys.sorted().joined(separator: " ")
       return "\(count.counted("record is", "records are")) kept for tables that are not synchronized here any more: "
-        + "mesh track \(tables) takes them up again (with --private those that were private)"
+        + "mesh track \(tables) takes them up again"
     }
 
     private func show(_ records: [HeldReport.Record]) {

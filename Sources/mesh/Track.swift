@@ -15,6 +15,7 @@ struct Track: AsyncParsableCommand {
       Examples:
         mesh track notes tags
         mesh track notes --private drafts settings
+        mesh track --shareable drafts
         mesh track counters --integer-keys
         mesh track posts --policy likes=counter --policy score=greatest
       """)
@@ -31,6 +32,13 @@ struct Track: AsyncParsableCommand {
   var privateTables: [String] = []
 
   @Option(
+    name: .customLong("shareable"), parsing: .upToNextOption,
+    help: ArgumentHelp(
+      "Untracked tables that were private, to synchronize again so that their rows may be shared. Without it, they stay private.",
+      valueName: "table"))
+  var shareableTables: [String] = []
+
+  @Option(
     name: .customLong("policy"),
     help: ArgumentHelp(
       """
@@ -44,15 +52,19 @@ struct Track: AsyncParsableCommand {
   @Flag(help: "Accept integer keys, although row 1 of two devices becomes one row.")
   var integerKeys = false
 
+  private var names: [String] { tables + privateTables + shareableTables }
+
   func validate() throws {
-    if tables.isEmpty, privateTables.isEmpty { throw ValidationError("Name at least one table.") }
+    if names.isEmpty { throw ValidationError("Name at least one table.") }
+    if let both = privateTables.first(where: shareableTables.contains) {
+      throw ValidationError("\(printable(both)) can't be both --private and --shareable.")
+    }
     _ = try columnPolicies()
   }
 
   /// Returns the policies by table and column.
   private func columnPolicies() throws -> [String: [String: String]] {
-    let names = tables + privateTables
-    return try policies.reduce(into: [:]) { found, text in
+    try policies.reduce(into: [:]) { found, text in
       let parts = text.split(separator: "=", omittingEmptySubsequences: false)
       guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
         throw ValidationError(
@@ -74,7 +86,8 @@ struct Track: AsyncParsableCommand {
 
   func run() async throws {
     let request = TrackRequest(
-      tables: tables, privateTables: privateTables, integerKeys: integerKeys, policies: try columnPolicies())
+      tables: tables, privateTables: privateTables, shareableTables: shareableTables, integerKeys: integerKeys,
+      policies: try columnPolicies())
     let access = try home.access()
     let report = try await access.perform(request, telling: "taking in rows")
     try await access.filled("filling the tables")
@@ -87,6 +100,15 @@ struct Track: AsyncParsableCommand {
       table.add(row.name, "\(row.rows)", sharing)
     }
     Output.print(table.text)
+    let kept = report.tables.filter { row in
+      row.isPrivate && tables.contains(where: { $0.lowercased() == row.name.lowercased() })
+    }
+    if !kept.isEmpty {
+      let names = kept.map(\.name).joined(separator: " ")
+      Output.print(
+        "Private, as before: \(names). To share their rows: mesh untrack \(names) on each of this account's devices, and then "
+          + "mesh track --shareable \(names) on each.")
+    }
   }
 }
 

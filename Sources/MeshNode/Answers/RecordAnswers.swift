@@ -32,8 +32,7 @@ struct RecordAnswers: NodePart {
       let table = printable(record.table)
       hold = HoldReport(
         reason: "untracked", message: nil, since: nil, waitsFor: [],
-        wayOut: "\(table) is not synchronized here, and its row stays as it is. mesh track \(table) merges both; if it "
-          + "was private, add --private, or its rows may be shared.")
+        wayOut: "\(table) is not synchronized here, and its row stays as it is. mesh track \(table) merges both.")
     }
     return RecordReport.Record(
       zone: record.zone.description, zoneName: printable(replica.title(record.zone)), table: record.table,

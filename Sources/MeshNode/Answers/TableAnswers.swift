@@ -22,8 +22,8 @@ struct TableAnswers: NodePart {
     // `track` lists what is wrong with a table, which may be that it doesn't exist.
     try store.schema.checkPolicies(policies.filter { try store.tables.hasTable($0.key) })
     let tables = try store.tables.track(
-      tables: request.tables, private: request.privateTables, integerKeys: request.integerKeys, now: time.milliseconds()
-    )
+      tables: request.tables, private: request.privateTables, shareable: request.shareableTables,
+      integerKeys: request.integerKeys, now: time.milliseconds())
     if !policies.isEmpty { try store.schema.setPolicies(policies, now: time.milliseconds()) }
     try replica.schemaChanged()
     // Imported rows become records now, so that a row that is deleted next can be restored. If that fails, the rows

@@ -133,8 +133,8 @@ struct WaysOut {
     var ways: [String] = []
     if !hidden.isEmpty {
       ways.append(
-        "Private here, and so in no share: \(hidden.joined(separator: ", ")). To see the share's records, mesh untrack and then "
-          + "mesh track without --private, on each of this account's devices.")
+        "Private here, and so in no share: \(hidden.joined(separator: ", ")). To see the share's records, mesh untrack on each of "
+          + "this account's devices, and then mesh track --shareable on each.")
     }
     if !others.isEmpty {
       ways.append(

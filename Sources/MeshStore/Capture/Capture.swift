@@ -9,21 +9,27 @@ enum Capture {
   /// - Parameters:
   ///   - tables: The names of tables, in upper or lower case.
   ///   - privateTables: Further tables, which are never part of a share.
+  ///   - shareableTables: Further tables, whose rows may be shared although the tables were private before.
   ///   - integerKeys: True if equal integer keys of two machines may be one record.
   /// - Throws: `StoreError` (`schemaRefused`) with every reason for every table.
   /// - Returns: The tables, in the order given. Their existing rows are not imported yet.
   @discardableResult
   static func install(
-    _ db: Database, tables: [String], private privateTables: [String] = [], integerKeys: Bool = false
+    _ db: Database, tables: [String], private privateTables: [String] = [], shareable shareableTables: [String] = [],
+    integerKeys: Bool = false
   ) throws -> [TrackedTable] {
     try MeshTables.create(db)
-    try TrackingRules.validate(db, tables: tables, private: privateTables, integerKeys: integerKeys)
+    try TrackingRules.validate(
+      db, tables: tables, private: privateTables, shareable: shareableTables, integerKeys: integerKeys)
     let privateNames = Set(privateTables.map(\.folded))
+    let shareableNames = Set(shareableTables.map(\.folded))
     let policies = try ColumnPolicies.all(db)
     var installed: [TrackedTable] = []
-    for name in tables + privateTables {
+    for name in tables + privateTables + shareableTables {
       guard let schema = try TableSchema.read(db, name) else { continue }
-      try TableList.register(db, schema.name, isPrivate: privateNames.contains(name.folded), integerKeys: integerKeys)
+      try TableList.register(
+        db, schema.name, isPrivate: privateNames.contains(name.folded),
+        endsPrivacy: shareableNames.contains(name.folded), integerKeys: integerKeys)
       guard let entry = try TrackedTable.read(db, name: schema.name), !installed.contains(where: { $0.id == entry.id })
       else { continue }
       _ = try bringUpToDate(db, entry, policies)

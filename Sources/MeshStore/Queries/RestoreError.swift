@@ -41,8 +41,7 @@ package enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
     switch self {
     case .unknownRecord(let table, let key): "The table \(table) has no record with the key \(key.named), and had none."
     case .untracked(let table):
-      "The table \(table) is not synchronized here any more. mesh track \(table) takes it up again; if it was private, "
-        + "add --private, or its rows may be shared."
+      "The table \(table) is not synchronized here any more. mesh track \(table) takes it up again."
     case .noTable(let table):
       "This machine has no synchronized table \(table) to restore anything in: mesh schema says how to make it. Or run the "
         + "command on a machine that has it."

@@ -31,8 +31,7 @@ package enum DiscardError: Error, Hashable, Sendable, CustomStringConvertible {
     switch self {
     case .unknownRecord(let table, let key): "The table \(table) has no record with the key \(key.named), and had none."
     case .untracked(let table):
-      "The table \(table) is not synchronized here any more. mesh track \(table) takes it up again; if it was private, "
-        + "add --private, or its rows may be shared."
+      "The table \(table) is not synchronized here any more. mesh track \(table) takes it up again."
     case .notHeld(let table, let key):
       "The record \(key.named) of \(table) is not held: mesh held lists those that are. One that is in its table is "
         + "deleted there."

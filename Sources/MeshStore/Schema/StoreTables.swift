@@ -14,17 +14,20 @@ package struct StoreTables: StorePart {
   ///
   /// - Parameters:
   ///   - privateTables: More tables, which are never part of a share.
+  ///   - shareableTables: More tables, whose rows may be shared although the tables were private before. Other tables
+  ///     that were private stay so.
   ///   - integerKeys: True if equal integer keys of two machines may be one record.
   /// - Throws: `StoreError` (`schemaRefused`) with every reason of every table.
   /// - Returns: The tables, in the given order.
   @discardableResult
   package func track(
-    tables: [String], private privateTables: [String] = [], integerKeys: Bool = false, now: Int64
+    tables: [String], private privateTables: [String] = [], shareable shareableTables: [String] = [],
+    integerKeys: Bool = false, now: Int64
   ) throws -> [Summary] {
     let readded = try read { try ReaddedColumns.find($0) }
     let installed = try write {
       try TableInstaller(transaction: $0).install(
-        tables, private: privateTables, integerKeys: integerKeys, readded: readded)
+        tables, private: privateTables, shareable: shareableTables, integerKeys: integerKeys, readded: readded)
     }
     try capture.takeIn(now: now)
     return try read { transaction in try installed.map(TableInstaller(transaction: transaction).summary) }
@@ -135,13 +138,15 @@ struct TableInstaller: Step {
 
   /// Begins to capture the tables, and requests the import of their rows.
   func install(
-    _ tables: [String], private privateTables: [String], integerKeys: Bool, readded: ReaddedColumns? = nil
+    _ tables: [String], private privateTables: [String], shareable shareableTables: [String] = [], integerKeys: Bool,
+    readded: ReaddedColumns? = nil
   ) throws -> [TrackedTable] {
     // The fate of the other tables must be noted.
     _ = try SchemaChange(transaction: transaction).note(readded)
     let before = Set(try TrackedTable.all(db).map(\.id))
     let known = try tableList.known().mapValues { $0 ? TableSlice.again : TableSlice.anew }
-    let installed = try Capture.install(db, tables: tables, private: privateTables, integerKeys: integerKeys)
+    let installed = try Capture.install(
+      db, tables: tables, private: privateTables, shareable: shareableTables, integerKeys: integerKeys)
     let renaming = TableRenaming(transaction: transaction)
     for table in installed where !before.contains(table.id) {
       try renaming.requireNoRoot(in: table)

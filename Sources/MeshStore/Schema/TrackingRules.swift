@@ -17,9 +17,15 @@ enum TrackingRules {
 
   /// Throws one `StoreError` (`schemaRefused`) that lists every violation of every table.
   static func validate(
-    _ db: Database, tables: [String], private privateTables: [String] = [], integerKeys: Bool = false
+    _ db: Database, tables: [String], private privateTables: [String] = [], shareable shareableTables: [String] = [],
+    integerKeys: Bool = false
   ) throws {
-    let found = try violations(db, tables: tables, private: privateTables, integerKeys: integerKeys)
+    let stillPrivate = try shareableTables.filter {
+      try TableList.exists(db) && TrackedTable.read(db, name: $0)?.isPrivate == true
+    }
+    let found =
+      try violations(db, tables: tables + shareableTables, private: privateTables, integerKeys: integerKeys)
+      + stillPrivate.map { Violation(table: $0, text: stayPrivate) }
     guard !found.isEmpty else { return }
     throw StoreError(.schemaRefused, reasons: found.map(\.description))
   }
@@ -70,6 +76,9 @@ enum TrackingRules {
 }
 
 extension TrackingRules {
+  private static let stayPrivate =
+    "it is private while it is synchronized; untrack it first, on each of this account's devices"
+
   private static let otherKey =
     "its primary key is another, or is compared otherwise, than when it was synchronized before, so its rows would be other "
     + "records; give it that key again, or copy the rows into a table of another name"

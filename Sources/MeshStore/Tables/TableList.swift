@@ -179,16 +179,23 @@ struct TableList {
 extension TableList {
   static func exists(_ db: Database) throws -> Bool { try db.tableExists("mesh_table") }
 
-  /// Adds a table that is synchronized from now on, or was before.
-  static func register(_ db: Database, _ name: String, isPrivate: Bool, integerKeys: Bool) throws {
+  /// Adds a table that is synchronized from now on, or was before. A table that was private, also under a former name,
+  /// stays so.
+  ///
+  /// - Parameter endsPrivacy: Whether a table that is not synchronized now may be shared although it was private.
+  static func register(
+    _ db: Database, _ name: String, isPrivate: Bool, endsPrivacy: Bool, integerKeys: Bool
+  ) throws {
     try db.execute(
       sql: """
-        INSERT INTO mesh_table (name, tracked, private, integer_keys) VALUES (?1, 1, ?2, ?3)
+        INSERT INTO mesh_table (name, tracked, private, integer_keys)
+        VALUES (?1, 1, max(?2, NOT ?4 AND EXISTS (
+          SELECT 1 FROM mesh_table WHERE successor = ?1 COLLATE NOCASE AND schema_row IS NULL AND private)), ?3)
         ON CONFLICT (name) DO UPDATE
-        SET name = ?1, tracked = 1, private = iif(tracked, max(private, ?2), ?2), integer_keys = ?3,
-          collation = iif(tracked, collation, NULL), key_name = iif(tracked, key_name, NULL),
+        SET name = ?1, tracked = 1, private = max(iif(?4 AND NOT tracked, 0, private), excluded.private),
+          integer_keys = ?3, collation = iif(tracked, collation, NULL), key_name = iif(tracked, key_name, NULL),
           key_class = iif(tracked, key_class, NULL)
-        """, arguments: [name, isPrivate, integerKeys])
+        """, arguments: [name, isPrivate, integerKeys, endsPrivacy])
   }
 
   static func untrack(_ db: Database, _ table: Int64) throws {

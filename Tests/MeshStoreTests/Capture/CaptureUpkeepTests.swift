@@ -188,6 +188,34 @@ import Testing
     #expect(again.map(\.isPrivate) == [true])
   }
 
+  @Test func `a private table stays private when it is tracked again, until a person says that it is shareable`() throws
+  {
+    let bench = try CaptureBench(Self.table)
+    try bench.file.write { db in
+      try Capture.install(db, tables: [], private: ["t"])
+      #expect(throws: StoreError.self) { try Capture.install(db, tables: [], shareable: ["t"]) }
+      _ = try Capture.remove(db, table: "t")
+      #expect(try Capture.install(db, tables: ["T"]).map(\.isPrivate) == [true])
+      _ = try Capture.remove(db, table: "t")
+      #expect(try Capture.install(db, tables: [], private: ["t"], shareable: ["T"]).map(\.isPrivate) == [true])
+      _ = try Capture.remove(db, table: "t")
+      #expect(try Capture.install(db, tables: [], shareable: ["T"]).map(\.isPrivate) == [false])
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `a private table stays private under a new name`(isShareable: Bool) throws {
+    let bench = try CaptureBench(Self.table)
+    try bench.file.write { db in _ = try Capture.install(db, tables: [], private: ["t"]) }
+    try bench.execute("ALTER TABLE t RENAME TO u")
+    try bench.file.write { db in
+      _ = try Capture.update(db)
+      _ = try Capture.remove(db, table: "t")
+      let installed = try Capture.install(db, tables: isShareable ? [] : ["u"], shareable: isShareable ? ["u"] : [])
+      #expect(installed.map(\.isPrivate) == [!isShareable])
+    }
+  }
+
   @Test func `what is rolled back is not remembered`() throws {
     let bench = try CaptureBench(Self.table)
     try bench.file.queue.inTransaction { db in

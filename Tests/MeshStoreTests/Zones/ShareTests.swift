@@ -640,6 +640,13 @@ import Testing
     try bob.store.tables.untrack(["steps"])
     try bob.store.tables.track(tables: ["steps"], now: bob.now)
     try converge([alice, bob])
+    #expect(try bob.rows("SELECT id FROM steps").isEmpty)
+    #expect(throws: StoreError.self) {
+      try bob.store.tables.track(tables: [], shareable: ["steps"], now: bob.now)
+    }
+    try bob.store.tables.untrack(["steps"])
+    try bob.store.tables.track(tables: [], shareable: ["steps"], now: bob.now)
+    try converge([alice, bob])
     #expect(try bob.rows("SELECT id FROM steps") == ["s1"] && bob.held().isEmpty)
   }
 

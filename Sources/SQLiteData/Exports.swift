@@ -12,8 +12,6 @@
 @_exported public import protocol GRDB.DatabaseReader
 @_exported public import protocol GRDB.DatabaseWriter
 @_exported public import protocol GRDB.ValueObservationScheduler
-
 @_exported public import func IssueReporting.reportIssue
 @_exported public import func IssueReporting.withErrorReporting
-
 @_exported public import struct Logging.Logger

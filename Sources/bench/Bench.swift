@@ -49,10 +49,10 @@ struct Measure: ParsableCommand {
 
   private func measure(_ part: Part, _ workshop: Workshop) throws -> [Figure] {
     switch part {
-    case .local: try LocalWrites(workshop: workshop, rows: rows, rounds: rounds).measure()
+    case .local: try CaptureCost(workshop: workshop, rows: rows, rounds: rounds).measure()
     case .replicate: try Replication(workshop: workshop, rows: rows, rounds: min(rounds, 3)).measure()
     case .catchup: try CatchUp(workshop: workshop, changeSets: changeSets, rounds: min(rounds, 3)).measure()
-    case .lock: try WriteLock(workshop: workshop, rows: rows).measure()
+    case .lock: try LockWaits(workshop: workshop, rows: rows).measure()
     case .locked: try LockedWriters(workshop: workshop, inserts: commits).measure()
     case .latency: try Latency(workshop: workshop, commits: commits).measure()
     case .sizes: try Sizes(workshop: workshop).measure()

@@ -51,7 +51,7 @@ struct CatchUp {
   }
 
   /// Updates each row in a transaction of its own. Returns the sizes of the change sets.
-  private func change(_ items: Items, to status: String, on node: Node) throws -> [Int64] {
+  private func change(_ items: Items, to status: String, on node: BenchNode) throws -> [Int64] {
     let database = try node.open()
     let last = try database.integer("SELECT max(rowid) FROM mesh_log")
     let update = try Prepared(database, Items.updating)
@@ -91,7 +91,7 @@ struct CatchUp {
     }
   }
 
-  private func processorTime(_ node: Node) throws -> Double {
+  private func processorTime(_ node: BenchNode) throws -> Double {
     try node.daemon.map { try Machine.processorTime($0.id) } ?? 0
   }
 

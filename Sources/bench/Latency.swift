@@ -37,7 +37,7 @@ struct Latency {
 
   /// Makes the writer commit one row after the other while the condition holds. Returns the seconds until each was
   /// seen.
-  static func commits(_ writer: Program, _ node: Node, while goesOn: () throws -> Bool) throws -> [Double] {
+  static func commits(_ writer: Program, _ node: BenchNode, while goesOn: () throws -> Bool) throws -> [Double] {
     let database = try node.open()
     let version = try Prepared(database, "PRAGMA data_version")
     let count = try Prepared(database, "SELECT count(*) FROM items WHERE id = ?")

@@ -53,7 +53,7 @@ struct Arrival {
   private let rows: Int
   private static let patience = 600.0
 
-  init(_ node: Node, rows: Int) throws {
+  init(_ node: BenchNode, rows: Int) throws {
     database = try node.open()
     // This is the number of rows as long as rows are only added. It needs no counting.
     last = try Prepared(database, "SELECT max(rowid) FROM items")

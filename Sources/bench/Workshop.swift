@@ -64,8 +64,8 @@ final class Workshop {
   }
 
   /// Returns the same database with capture, without a daemon.
-  func capturedDatabase() throws -> Node {
-    let node = Node(workshop: self, home: newPath("home"), path: newPath("data.db"))
+  func capturedDatabase() throws -> BenchNode {
+    let node = BenchNode(workshop: self, home: newPath("home"), path: newPath("data.db"))
     let database = try Database(node.path)
     try database.run(Items.schema)
     try verb(node.home, "init", "--database", node.path, "--account", "bench", "--device", "a")
@@ -78,7 +78,7 @@ final class Workshop {
     let a = try capturedDatabase()
     try a.serve()
     let link = try verb(a.home, "device", "invite")
-    let b = Node(workshop: self, home: newPath("home"), path: newPath("data.db"))
+    let b = BenchNode(workshop: self, home: newPath("home"), path: newPath("data.db"))
     try verb(b.home, "init", "--database", b.path, "--device", "b", "--link", link, "--adopt-schema")
     try b.serve()
     let pair = Pair(a: a, b: b)
@@ -88,7 +88,7 @@ final class Workshop {
 }
 
 /// A home with its database.
-final class Node {
+final class BenchNode {
   private unowned let workshop: Workshop
   let home: String
   let path: String
@@ -133,8 +133,8 @@ final class Node {
 }
 
 struct Pair {
-  let a: Node
-  let b: Node
+  let a: BenchNode
+  let b: BenchNode
 
   /// Waits until they are connected and equal.
   func wait() throws {

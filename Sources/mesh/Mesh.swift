@@ -28,11 +28,13 @@ struct Mesh: AsyncParsableCommand {
       """,
     version: MeshVersion.current.description,
     subcommands: [
-      Init.self, Track.self, Untrack.self, Rescan.self, Schema.self, Serve.self, Device.self, Account.self, Share.self,
+      Init.self, Track.self, Untrack.self, Rescan.self, Schema.self, Serve.self, Device.self, Account.self,
+      ShareCommand.self,
       Status.self,
       Peers.self,
-      Zones.self, Held.self, Asset.self, Conflicts.self, Restore.self, Explain.self, Verify.self, Wait.self,
-      Doctor.self, Backup.self,
+      ZonesCommand.self, Held.self, AssetCommand.self, Conflicts.self, Restore.self, Explain.self, Verify.self,
+      Wait.self,
+      DoctorCommand.self, Backup.self,
     ])
 
   static func main() async {

@@ -60,7 +60,7 @@ struct Status: AsyncParsableCommand {
       facts.append(("share over", "\(reason) (mesh share show \(share))"))
     }
     Output.facts(facts)
-    if !report.zones.isEmpty { Output.print("\n" + Zones.table(report.zones).text) }
+    if !report.zones.isEmpty { Output.print("\n" + ZonesCommand.table(report.zones).text) }
     if !report.peers.isEmpty { Output.print("\n" + Peers.table(report.peers).text) }
   }
 
@@ -124,8 +124,9 @@ struct Peers: AsyncParsableCommand {
   }
 }
 
-struct Zones: AsyncParsableCommand {
+struct ZonesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "zones",
     abstract: "Show the zones of this node: the account's own, and shares.",
     discussion: """
       If two devices have the same vector of a zone, they have the same digest. --json prints both.

@@ -36,6 +36,16 @@ import Testing
     }
   }
 
+  @Test("no two types of the sources share a name")
+  func names() throws {
+    var files: [String: [String]] = [:]
+    for source in try sources(of: ".") where !source.name.hasPrefix("Examples/") {
+      for name in try source.declaredTypes { files[name, default: []].append(source.name) }
+    }
+    #expect(files.count > 500)
+    for (name, places) in files where places.count > 1 { Issue.record("\(name): \(places)") }
+  }
+
   @Test("MeshCore imports nothing")
   func imports() throws {
     for source in try sources(of: "MeshCore") {
@@ -123,6 +133,8 @@ import Testing
 private struct Source {
   private static let modifiers = #"(?:(?:(?!import )[a-z]+(?:\([a-z]+\))?|@\w+(?:\([^)\n]*\))?) )*"#
   private static let type = #"^\#(modifiers)(?:class|struct|enum|actor|protocol|extension) ([\w.]+)[^\n]*$"#
+  private static let declaredType =
+    #"^(?!(?:file)?private )\#(modifiers)(?:class|struct|enum|actor|protocol) (\w+)[^\n]*$"#
   /// A declaration goes on in lines that begin deeper, or with a closing parenthesis, until its body begins.
   private static let function =
     #"^( *)(\#(modifiers)(?:func |init[?(<]|subscript[(<]|var )[^\n]*)(?:\n\1[ )][^\n]*)*?(?<=\{)$"#
@@ -167,6 +179,11 @@ private struct Source {
         (text.substring(with: match.range(at: 1)), try lines(of: match.range, indent: ""))
       }
     }
+  }
+
+  /// The names of the types at the top of the file that other files can use.
+  var declaredTypes: [String] {
+    get throws { try matches(Self.declaredType).map { text.substring(with: $0.range(at: 1)) } }
   }
 
   /// The functions and computed properties, with their numbers of lines. Those on one line are left out.

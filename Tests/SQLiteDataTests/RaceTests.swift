@@ -97,7 +97,7 @@ struct RaceTests {
   @Test("an interruption after its fetch doesn't affect the connection's next statement")
   func lateInterruption() throws {
     try database.read { db in
-      let interruption = Interruption()
+      let interruption = FetchInterruption()
       let titles = try Item.order(by: \.id).select(\.title).fetchCursor(db)
       #expect(try titles.next() == "Milk")
       #expect(try interruption.withConnection(of: db) { try Item.fetchCount(db) } == 5)

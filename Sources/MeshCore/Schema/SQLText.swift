@@ -30,7 +30,7 @@ extension Value {
   }
 }
 
-extension Collation {
+extension ColumnCollation {
   /// The name of the collation in SQL.
   package var sql: String {
     switch self {

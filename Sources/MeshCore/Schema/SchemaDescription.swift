@@ -48,12 +48,12 @@ package struct SchemaDescription: Hashable, Sendable {
     /// True if the column is declared `NOT NULL`.
     package var notNull: Bool
     /// The column's collation for comparisons and indexes.
-    package var collation: Collation
+    package var collation: ColumnCollation
     /// The literal after `DEFAULT`, or nil if there is none.
     package var defaultValue: Value?
 
     package init(
-      name: String, declaredType: String = "", notNull: Bool = false, collation: Collation = .binary,
+      name: String, declaredType: String = "", notNull: Bool = false, collation: ColumnCollation = .binary,
       defaultValue: Value? = nil
     ) {
       self.name = name
@@ -92,7 +92,7 @@ package struct SchemaDescription: Hashable, Sendable {
 }
 
 /// SQLite's built-in collations. The numbers are those on the wire.
-package enum Collation: UInt8, Hashable, Sendable, CaseIterable {
+package enum ColumnCollation: UInt8, Hashable, Sendable, CaseIterable {
   /// Compares bytes.
   case binary = 0
   /// Ignores the case of A to Z.
@@ -182,7 +182,7 @@ extension SchemaDescription.Column {
     let flags = try reader.byte()
     guard flags & ~3 == 0 else { throw .unknown("column flags") }
     notNull = flags & 1 != 0
-    guard let collation = Collation(rawValue: try reader.byte()) else { throw .unknown("collation") }
+    guard let collation = ColumnCollation(rawValue: try reader.byte()) else { throw .unknown("collation") }
     self.collation = collation
     defaultValue = flags & 2 != 0 ? try Value(from: &reader) : nil
   }

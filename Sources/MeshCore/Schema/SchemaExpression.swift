@@ -10,7 +10,7 @@ package indirect enum SchemaExpression: Hashable, Sendable {
   /// A column of the row, by its name.
   case column(String)
   /// An expression compared by a collation: `COLLATE`.
-  case collate(SchemaExpression, Collation)
+  case collate(SchemaExpression, ColumnCollation)
   /// A conversion: `CAST`.
   case cast(SchemaExpression, Affinity)
   /// An operation on operands, in the order in which SQL writes them.
@@ -277,7 +277,7 @@ extension SchemaExpression {
     case Tag.literal: return .literal(try Value(from: &reader))
     case Tag.column: return .column(try reader.text(Limits.name, "column name"))
     case Tag.collate:
-      guard let collation = Collation(rawValue: try reader.byte()) else { throw .unknown("collation") }
+      guard let collation = ColumnCollation(rawValue: try reader.byte()) else { throw .unknown("collation") }
       return .collate(try read(&reader, depth: depth - 1, nodes: &nodes), collation)
     case Tag.cast:
       guard let type = Affinity(rawValue: try reader.byte()) else { throw .unknown("type of a cast") }

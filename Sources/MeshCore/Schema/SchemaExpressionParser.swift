@@ -133,10 +133,10 @@ private struct SchemaExpressionParser {
     operation == .or || operation == .and || operation == .concatenate
   }
 
-  private mutating func collation() throws(SchemaRefusal) -> Collation {
+  private mutating func collation() throws(SchemaRefusal) -> ColumnCollation {
     tokens.removeFirst()
     guard let name = tokens.popFirst()?.name else { throw SchemaRefusal(.syntax) }
-    guard let collation = Collation(sql: name) else { throw SchemaRefusal(.collation, name) }
+    guard let collation = ColumnCollation(sql: name) else { throw SchemaRefusal(.collation, name) }
     return collation
   }
 

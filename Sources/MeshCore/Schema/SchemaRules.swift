@@ -307,7 +307,7 @@ extension SchemaRules.Index {
 
 extension SchemaRules.Term {
   /// The column and its collation, or nil if the term is an expression.
-  package var column: (name: String, collation: Collation?)? {
+  package var column: (name: String, collation: ColumnCollation?)? {
     switch expression {
     case .column(let name): (name, nil)
     case .collate(.column(let name), let collation): (name, collation)

@@ -15,7 +15,7 @@ final class BirthWriter {
   /// The common parts of births with the same columns.
   private struct Shape {
     let fields: [Int]
-    let insert: Statement
+    let insert: PreparedStatement
     let birth: BirthShape
     /// The index of the field that spells the key.
     let spelling: Int?
@@ -87,7 +87,7 @@ final class BirthWriter {
   private func make(_ change: RowChange) throws -> Shape? {
     let fields = change.fields.map(\.column)
     let spelling = fields.firstIndex { places[$0] == table.keyColumn && table.keyColumn != nil }
-    let insert: Statement
+    let insert: PreparedStatement
     do {
       insert = try records.transaction.sql.statement(table.upsert(fields.compactMap { places[$0] }))
     } catch let error as DatabaseError where error.refusesRow {

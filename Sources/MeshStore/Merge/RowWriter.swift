@@ -82,7 +82,8 @@ struct RowWriter: Step {
   // MARK: Assets
 
   /// Binds a value. For an asset, binds its bytes, or zeros that `fill` overwrites.
-  func bind(_ value: Value, _ statement: Statement, at parameter: Int, _ table: TableForm, _ index: Int) throws {
+  func bind(_ value: Value, _ statement: PreparedStatement, at parameter: Int, _ table: TableForm, _ index: Int) throws
+  {
     guard let asset = value.asset else { return statement.bind(value, at: parameter) }
     if isFilled(asset, table, index) { return statement.bindZeros(asset.size, at: parameter) }
     guard let bytes = try contents.bytes(of: asset, nil) else { throw Self.lostChunk }

@@ -83,7 +83,7 @@ final class TableForm {
   /// Creates the form of a synchronized table that has disappeared or lost its key. Returns nil if the comparison of
   /// its keys was never noted.
   convenience init?(gone table: TrackedTable) {
-    guard let collation = table.keyCollation.flatMap(Collation.init(sql:)) else { return nil }
+    guard let collation = table.keyCollation.flatMap(ColumnCollation.init(sql:)) else { return nil }
     self.init(absent: table.id, name: table.name, collation: collation, isPrivate: table.isPrivate)
   }
 
@@ -92,7 +92,7 @@ final class TableForm {
     self.init(absent: id, name: name, collation: .binary, isPrivate: false)
   }
 
-  private convenience init(absent id: Int64, name: String, collation: Collation, isPrivate: Bool) {
+  private convenience init(absent id: Int64, name: String, collation: ColumnCollation, isPrivate: Bool) {
     let key = TableSchema.Column(
       name: "", declaredType: "", notNull: true, collation: "", isKey: true, generated: .no, affinity: .blob)
     let schema = TableSchema(
@@ -146,7 +146,7 @@ final class TableForm {
   func sendsSpelling(_ spelling: Value, of key: Value) -> Bool { spelling != key || form.hasOtherSpellings(key) }
 
   /// Returns the values of the current row of `select`.
-  func row(_ statement: Statement) -> [Value] {
+  func row(_ statement: PreparedStatement) -> [Value] {
     columns.indices.map { $0 == keyColumn ? statement.value($0) : statement.cell($0) }
   }
 

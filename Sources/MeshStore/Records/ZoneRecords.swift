@@ -23,7 +23,7 @@ final class ZoneRecords {
 
   private lazy var access = RecordAccess(sql, zone: zone.id)
 
-  private var selecting: [Int64: Statement] = [:]
+  private var selecting: [Int64: PreparedStatement] = [:]
 
   func load(_ ref: RecordRef) throws -> StoredRecord? { try access.load(ref) }
 
@@ -55,7 +55,7 @@ final class ZoneRecords {
     }
   }
 
-  private func selection(_ table: TableForm) throws -> Statement {
+  private func selection(_ table: TableForm) throws -> PreparedStatement {
     if let known = selecting[table.id] { return known }
     let statement = try sql.statement(table.select)
     selecting[table.id] = statement

@@ -3,19 +3,19 @@ import MeshCore
 /// The comparison of one table's keys. Two keys name one record if and only if their canonical forms are the same
 /// value.
 struct KeyForm: Hashable, Sendable {
-  let collation: Collation
+  let collation: ColumnCollation
   /// True if one key can be spelled in several ways, or if the key refers to another table. The key column then also
   /// counts as an ordinary column, whose value is the spelling.
   let keyIsColumn: Bool
 
-  init(collation: Collation, keyIsColumn: Bool) {
+  init(collation: ColumnCollation, keyIsColumn: Bool) {
     self.collation = collation
     self.keyIsColumn = keyIsColumn
   }
 
   /// Returns nil unless the table's key is one column with a built-in collation.
   init?(_ schema: TableSchema) {
-    guard let key = schema.keyColumn, let collation = Collation(sql: key.collation) else { return nil }
+    guard let key = schema.keyColumn, let collation = ColumnCollation(sql: key.collation) else { return nil }
     let hasOneSpelling =
       schema.isRowidAlias || (collation == .binary && (key.affinity == .text || key.affinity == .integer))
     let isReference = schema.foreignKeys.contains { $0.columns.map(\.folded) == [key.name.folded] }

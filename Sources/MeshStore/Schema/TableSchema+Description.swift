@@ -34,7 +34,7 @@ extension TableSchema {
       name: column.name,
       declaredType: SchemaDescription.isDeclaredType(words) ? words : column.affinity.typeName,
       notNull: column.notNull || column.isKey,
-      collation: Collation(sql: column.collation) ?? .binary,
+      collation: ColumnCollation(sql: column.collation) ?? .binary,
       defaultValue: column.defaultValue.flatMap { $0.isSmallDefault ? $0 : nil })
   }
 }

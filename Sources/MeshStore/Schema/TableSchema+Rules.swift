@@ -6,7 +6,7 @@ extension TableSchema {
     var reader = RulesReader(table: name, columns: Set(description.columns.map(\.name.folded)))
     let told = Set(description.columns.filter { $0.defaultValue != nil }.map(\.name))
     for column in columns where column.generated == .no {
-      if Collation(sql: column.collation) == nil {
+      if ColumnCollation(sql: column.collation) == nil {
         reader.leaveOut(.collation, column.name, SchemaRefusal(.collation, column.collation))
       }
       if !told.contains(column.name), let sql = column.defaultSQL { reader.initial(column.name, sql) }
@@ -101,7 +101,7 @@ private struct RulesReader {
   /// Adds a `UNIQUE` constraint that the key implies.
   mutating func constraint(_ index: TableSchema.UniqueIndex, _ schema: TableSchema) {
     let terms = zip(index.columns, index.collations).compactMap { name, collation -> SchemaRules.Term? in
-      guard let name, columns.contains(name.folded), let known = Collation(sql: collation) else { return nil }
+      guard let name, columns.contains(name.folded), let known = ColumnCollation(sql: collation) else { return nil }
       let isOwn = schema.column(name)?.collation.folded == collation.folded
       return SchemaRules.Term(isOwn ? .column(name) : .collate(.column(name), known))
     }

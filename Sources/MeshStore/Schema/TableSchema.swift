@@ -47,7 +47,7 @@ struct TableSchema: Hashable, Sendable {
 
     /// Whether built-in SQL can determine on any machine which rows can't exist together.
     var isPlain: Bool {
-      !isPartial && !columns.contains(nil) && collations.allSatisfy { Collation(sql: $0) != nil }
+      !isPartial && !columns.contains(nil) && collations.allSatisfy { ColumnCollation(sql: $0) != nil }
     }
   }
 

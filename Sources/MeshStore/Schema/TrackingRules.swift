@@ -106,7 +106,7 @@ extension TrackingRules {
         "its primary key \(key.name) is an integer, so row 1 of two machines would become one row; "
           + "use a UUID as text, or accept it with --integer-keys")
     }
-    if Collation(sql: key.collation) == nil {
+    if ColumnCollation(sql: key.collation) == nil {
       texts.append(
         "its primary key \(key.name) has the collation \(key.collation), which other machines do not know; "
           + "use BINARY, NOCASE or RTRIM")

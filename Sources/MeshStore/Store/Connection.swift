@@ -14,19 +14,19 @@ final class Connection {
   var intruders: Set<TriggerWatch.Intruder> = []
   /// Notes the rare branches that the store takes.
   let probe: BranchProbe?
-  private var statements: [String: Statement] = [:]
+  private var statements: [String: PreparedStatement] = [:]
   /// The greatest number of cached statements. Statements for many different sets of columns come and go.
   private static let cached = 512
 
   init(_ handle: OpaquePointer, probe: BranchProbe? = nil) { (self.handle, self.probe) = (handle, probe) }
 
-  func statement(_ sql: String) throws -> Statement {
+  func statement(_ sql: String) throws -> PreparedStatement {
     if let known = statements[sql] { return known }
     if statements.count >= Self.cached { forget() }
     var prepared: OpaquePointer?
     let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
     guard code == SQLITE_OK, let prepared else { throw error(code) }
-    let statement = Statement(prepared, self)
+    let statement = PreparedStatement(prepared, self)
     statements[sql] = statement
     return statement
   }
@@ -48,14 +48,14 @@ final class Connection {
   }
 
   /// Returns the result of `make` for the first row, or nil if there is no row.
-  func first<T>(_ sql: String, _ arguments: [Value] = [], _ make: (Statement) throws -> T) throws -> T? {
+  func first<T>(_ sql: String, _ arguments: [Value] = [], _ make: (PreparedStatement) throws -> T) throws -> T? {
     let statement = try statement(sql)
     defer { statement.reset() }
     statement.bind(arguments)
     return try statement.step() ? try make(statement) : nil
   }
 
-  func all<T>(_ sql: String, _ arguments: [Value] = [], _ make: (Statement) throws -> T) throws -> [T] {
+  func all<T>(_ sql: String, _ arguments: [Value] = [], _ make: (PreparedStatement) throws -> T) throws -> [T] {
     let statement = try statement(sql)
     defer { statement.reset() }
     statement.bind(arguments)
@@ -76,7 +76,7 @@ final class Connection {
   ///
   /// - Returns: The number of rows that it changed.
   @discardableResult
-  func write(_ statement: Statement) throws -> Int {
+  func write(_ statement: PreparedStatement) throws -> Int {
     try statement.execute()
     let count = changes
     try watch?.undo()
@@ -98,7 +98,7 @@ final class Connection {
 }
 
 /// One prepared statement. Parameters are numbered from 1, columns from 0.
-final class Statement {
+final class PreparedStatement {
   private let handle: OpaquePointer
   private unowned let connection: Connection
 

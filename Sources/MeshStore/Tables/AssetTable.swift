@@ -202,7 +202,7 @@ struct AssetTable {
     ).compactMap(\.self)
   }
 
-  private func found(_ row: Statement) -> Found? {
+  private func found(_ row: PreparedStatement) -> Found? {
     guard let id = AssetID(row.bytes(0)), let zone = ZoneID(row.bytes(2)) else { return nil }
     let source = row.optionalBytes(12).flatMap(DeviceID.init)
     return Found(

@@ -165,7 +165,7 @@ extension AuthorHead {
   fileprivate var isUnmerged: Bool { stored > applied }
   fileprivate var isBegun: Bool { isUnmerged && isInsideUnit }
 
-  fileprivate init(_ row: Statement) {
+  fileprivate init(_ row: PreparedStatement) {
     author = row.integer(0)
     stored = row.bits(1)
     storedID = row.optionalBytes(2).flatMap(ChangeSetID.init)

@@ -87,7 +87,7 @@ struct LogTable {
 
   /// A merged change set, whose bytes are read when they are needed.
   struct Merged {
-    fileprivate let row: Statement
+    fileprivate let row: PreparedStatement
     var position: Int64 { row.integer(0) }
     var author: Int64 { row.integer(1) }
     var number: UInt64 { row.bits(2) }

@@ -7,7 +7,7 @@ struct PendingTable {
 
   /// A note, as long as it is visited.
   struct Row {
-    fileprivate let row: Statement
+    fileprivate let row: PreparedStatement
     var id: Int64 { row.integer(0) }
     var table: Int64 { row.integer(1) }
     var layout: Int64 { row.integer(2) }
@@ -204,7 +204,7 @@ struct PendingTable {
     }
   }
 
-  private func forEach(_ select: String, _ visit: (Row) throws -> Bool, bind: (Statement) -> Void) throws {
+  private func forEach(_ select: String, _ visit: (Row) throws -> Bool, bind: (PreparedStatement) -> Void) throws {
     let statement = try sql.statement(select)
     defer { statement.reset() }
     bind(statement)
@@ -270,7 +270,7 @@ struct PendingTable {
     try sql.all("\(Self.forbidden) ORDER BY id LIMIT ?", [.count(limit)], Self.routed)
   }
 
-  private static func routed(_ row: Statement) -> Routed {
+  private static func routed(_ row: PreparedStatement) -> Routed {
     Routed(id: row.integer(0), op: row.integer(1), zone: row.integer(2), table: row.integer(3), key: row.value(4))
   }
 

@@ -267,7 +267,7 @@ final class RecordAccess {
     try sql.run("DELETE FROM mesh_record WHERE tbl = ? AND key = ? AND zone = ?", ref.place(in: zone))
   }
 
-  private func write(_ statement: Statement, _ ref: RecordRef, _ record: StoredRecord) throws {
+  private func write(_ statement: PreparedStatement, _ ref: RecordRef, _ record: StoredRecord) throws {
     bind(ref, to: statement)
     statement.bind(Int64(bitPattern: record.generation), at: 4)
     statement.bind(record.hash, at: 5)
@@ -278,7 +278,7 @@ final class RecordAccess {
     try statement.execute()
   }
 
-  private func bind(_ ref: RecordRef, to statement: Statement) {
+  private func bind(_ ref: RecordRef, to statement: PreparedStatement) {
     statement.bind(ref.table, at: 1)
     statement.bind(ref.key, at: 2)
     statement.bind(zone, at: 3)

@@ -31,7 +31,7 @@ extension RecordRef {
   func place(in zone: Int64) -> [Value] { [.integer(table), key, .integer(zone)] }
 }
 
-extension Statement {
+extension PreparedStatement {
   /// Returns the record whose table is in this column, and whose key is in the next one.
   func ref(_ column: Int) -> RecordRef { RecordRef(table: integer(column), key: value(column + 1)) }
 }

@@ -7,7 +7,7 @@ enum AppSchema {
     let key: String
     /// The columns without the key, unless the key has several spellings.
     let columns: [Column]
-    let keyCollation: Collation
+    let keyCollation: ColumnCollation
     let sql: String
     /// A column, and its definition in another version of the app, which refuses rows that the first version takes.
     var stricter: (of: String, definition: String)?

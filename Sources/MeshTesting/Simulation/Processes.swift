@@ -7,7 +7,7 @@ final class Processes: MeshPart {
   private let apps: AppWrites
   private let migrations: AppMigrations
   private let shares: ShareUsers
-  private let history: FileHistory
+  private let history: FileIncidents
   private let checks: RunningChecks
   /// The number of hasty writes that may still be made in this step.
   private var hastyLeft = 0
@@ -19,7 +19,7 @@ final class Processes: MeshPart {
 
   init(
     _ mesh: SimulatedMesh, _ apps: AppWrites, _ migrations: AppMigrations, _ shares: ShareUsers,
-    _ history: FileHistory, _ checks: RunningChecks
+    _ history: FileIncidents, _ checks: RunningChecks
   ) {
     (self.mesh, self.apps, self.migrations, self.shares) = (mesh, apps, migrations, shares)
     (self.history, self.checks) = (history, checks)

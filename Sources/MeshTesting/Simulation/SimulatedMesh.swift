@@ -17,7 +17,7 @@ final class SimulatedMesh {
     case closed(wire: Int, end: Int)
     case join(Int, node: Int)
     case joinOpened(Int, node: Int, wire: Int)
-    case evict(Eviction)
+    case evict(PendingEviction)
     case heal
     case mend(Int)
     case step

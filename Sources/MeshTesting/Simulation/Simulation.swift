@@ -26,12 +26,12 @@ package final class Simulation: MeshPart {
 
   let mesh: SimulatedMesh
   private let processes: Processes
-  private let connections: Connections
+  private let connections: SimulatedConnections
   private let joins: ShareJoins
   private let machines: MachineFaults
   private let apps: AppWrites
   private let migrations: AppMigrations
-  private let history: FileHistory
+  private let history: FileIncidents
   private let assets: AssetUsers
   private let shares: ShareUsers
   private let liars: Liars
@@ -59,7 +59,7 @@ package final class Simulation: MeshPart {
     apps = AppWrites(mesh: mesh)
     migrations = AppMigrations(mesh: mesh, apps: apps)
     assets = AssetUsers(mesh)
-    history = FileHistory(mesh, assets)
+    history = FileIncidents(mesh, assets)
     joins = ShareJoins(mesh)
     shares = ShareUsers(mesh: mesh, apps: apps, joins: joins)
     liars = Liars(mesh)
@@ -68,7 +68,7 @@ package final class Simulation: MeshPart {
     settlement = Settlement(mesh: mesh, joins: joins, assets: assets)
     finalChecks = FinalChecks(mesh, control, assets, history)
     processes = Processes(mesh, apps, migrations, shares, history, runningChecks)
-    connections = Connections(mesh: mesh, joins: joins)
+    connections = SimulatedConnections(mesh: mesh, joins: joins)
   }
 
   /// Runs the simulation to its end. `print` gets each line of the trace. The last line is `digest` and the outcome's

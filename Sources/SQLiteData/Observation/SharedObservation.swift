@@ -27,7 +27,7 @@ final class SharedObservation<Value: Sendable>: Sendable {
   private struct State {
     var start = 0
     var running: AnyDatabaseCancellable?
-    var interruption: Interruption?
+    var interruption: FetchInterruption?
     var latest: Outcome?
     var subscribers: [Int: @Sendable (Outcome) -> Void] = [:]
     /// The callers that wait for a value fetched after their request.
@@ -128,8 +128,8 @@ final class SharedObservation<Value: Sendable>: Sendable {
   }
 
   private func observe(_ start: Int, _ scheduler: any ValueObservationScheduler) {
-    let interruption = Interruption()
-    let earlier: (AnyDatabaseCancellable?, Interruption?)? = state.withLock { state in
+    let interruption = FetchInterruption()
+    let earlier: (AnyDatabaseCancellable?, FetchInterruption?)? = state.withLock { state in
       guard state.start == start else { return nil }
       let earlier = (state.running, state.interruption)
       state.running = nil
@@ -237,7 +237,7 @@ private final class Counter: Sendable {
 }
 
 /// A fetch that can be interrupted from another thread.
-final class Interruption: Sendable {
+final class FetchInterruption: Sendable {
   private struct State {
     /// The connection that runs the fetch, as an integer because pointers aren't sendable.
     var connection: UInt?

@@ -19,7 +19,7 @@ struct PrimaryKeyMigration {
   /// The SQL function that creates the key of a new row.
   private let function: String
   private let key: MigratedKey
-  private let tables: [TableSchema]
+  private let tables: [TableDescription]
   private var violations: [Violation] = []
 
   init(
@@ -30,19 +30,19 @@ struct PrimaryKeyMigration {
     self.dropsUniqueConstraints = dropUniqueConstraints
     self.function = function
     key = MigratedKey(salt: salt)
-    tables = try TableSchema.all(db)
+    tables = try TableDescription.all(db)
   }
 
   /// Changes the tables, or throws all violations.
   mutating func run() throws {
-    var listed: [TableSchema] = []
+    var listed: [TableDescription] = []
     for request in requests {
       guard let table = table(for: request), !listed.contains(where: { $0.name == table.name }) else { continue }
       listed.append(table)
     }
     for table in listed { checkReferences(of: table) }
     for table in tables where !isListed(table) { checkUnlisted(table) }
-    var rebuilt: [(TableSchema, Plan)] = []
+    var rebuilt: [(TableDescription, Plan)] = []
     for table in listed {
       if let plan = try plan(table) { rebuilt.append((table, plan)) }
     }
@@ -60,12 +60,12 @@ struct PrimaryKeyMigration {
     if !violations.contains(violation) { violations.append(violation) }
   }
 
-  private func table(named name: String) -> TableSchema? { tables.first { $0.name.isSameName(as: name) } }
+  private func table(named name: String) -> TableDescription? { tables.first { $0.name.isSameName(as: name) } }
 
   // MARK: Problems
 
   /// Returns the table of a request, or nil after reporting the reason that it can't be migrated.
-  private mutating func table(for request: Request) -> TableSchema? {
+  private mutating func table(for request: Request) -> TableDescription? {
     if let schema = request.schema, !schema.isSameName(as: "main") {
       report(
         request.name, "the table is in the attached database \"\(schema)\"",
@@ -82,7 +82,7 @@ struct PrimaryKeyMigration {
     return table
   }
 
-  private mutating func checkKey(of table: TableSchema, _ request: Request) {
+  private mutating func checkKey(of table: TableDescription, _ request: Request) {
     let keys = table.keys
     guard keys.count < 2, request.keys.count < 2 else {
       let names = (keys.count < 2 ? request.keys : keys.map(\.name)).map(\.quotedName).joined(separator: ", ")
@@ -109,7 +109,7 @@ struct PrimaryKeyMigration {
       "Copy the rows to a table with 'INTEGER PRIMARY KEY' or a TEXT key before.")
   }
 
-  private mutating func checkReferences(of table: TableSchema) {
+  private mutating func checkReferences(of table: TableDescription) {
     for reference in table.references {
       guard let target = self.table(named: reference.table) else {
         report(
@@ -140,7 +140,7 @@ struct PrimaryKeyMigration {
 
   /// Reports the columns of a table that isn't listed. The table would keep its values, and they would refer to
   /// nothing.
-  private mutating func checkUnlisted(_ table: TableSchema) {
+  private mutating func checkUnlisted(_ table: TableDescription) {
     for column in table.columns where !origins(of: column, in: table).isEmpty {
       report(
         table.name, "column \(column.name.quotedName) refers to a key that changes, and the table isn't listed",
@@ -148,7 +148,7 @@ struct PrimaryKeyMigration {
     }
   }
 
-  private mutating func checkRows(of table: TableSchema, _ state: String) throws {
+  private mutating func checkRows(of table: TableDescription, _ state: String) throws {
     let name = table.name.quotedName
     for row in try violatingRows(of: table) {
       let parent: String = row["parent"]
@@ -170,7 +170,7 @@ struct PrimaryKeyMigration {
     }
   }
 
-  private mutating func violatingRows(of table: TableSchema) throws -> [Row] {
+  private mutating func violatingRows(of table: TableDescription) throws -> [Row] {
     do {
       return try Row.fetchAll(db, sql: "PRAGMA main.foreign_key_check(\(table.name.quotedName))")
     } catch let error as DatabaseError where error.message?.hasPrefix("foreign key mismatch") == true {
@@ -184,7 +184,7 @@ struct PrimaryKeyMigration {
   // MARK: Plans
 
   /// Returns the tables whose former keys are the source of a column's values.
-  private func origins(of column: TableSchema.Column, in table: TableSchema) -> Set<String> {
+  private func origins(of column: TableDescription.Column, in table: TableDescription) -> Set<String> {
     var waiting = [(table, column)]
     var seen: Set<String> = []
     var numbered: Set<String> = []
@@ -194,7 +194,7 @@ struct PrimaryKeyMigration {
       guard seen.insert("\(table.name)\t\(column.name)").inserted else { continue }
       let isNumbered = table.isNumberKey(column) && isListed(table)
       if isNumbered { numbered.insert(table.name) }
-      let targets = table.references.compactMap { reference -> (TableSchema, TableSchema.Column)? in
+      let targets = table.references.compactMap { reference -> (TableDescription, TableDescription.Column)? in
         guard reference.column.isSameName(as: column.name), let target = self.table(named: reference.table) else {
           return nil
         }
@@ -210,7 +210,7 @@ struct PrimaryKeyMigration {
     return isCircle ? Set(numbered.min().map { [$0] } ?? []) : ends
   }
 
-  private func isListed(_ table: TableSchema) -> Bool {
+  private func isListed(_ table: TableDescription) -> Bool {
     requests.contains { $0.name.isSameName(as: table.name) }
   }
 
@@ -223,7 +223,7 @@ struct PrimaryKeyMigration {
   }
 
   /// Returns the changes of a table, or nil if there are none.
-  private mutating func plan(_ table: TableSchema) throws -> Plan? {
+  private mutating func plan(_ table: TableDescription) throws -> Plan? {
     do {
       var plan = Plan(text: try TableText(table.sql))
       var isChanged = addKey(to: &plan, table)
@@ -249,7 +249,7 @@ struct PrimaryKeyMigration {
   private var keyDefault: String { "NOT NULL ON CONFLICT REPLACE DEFAULT (\(function.quotedName)())" }
 
   /// Adds a key to a table without one.
-  private mutating func addKey(to plan: inout Plan, _ table: TableSchema) -> Bool {
+  private mutating func addKey(to plan: inout Plan, _ table: TableDescription) -> Bool {
     guard table.keys.isEmpty, let name = requests.first(where: { $0.name.isSameName(as: table.name) })?.keys.first
     else { return false }
     plan.text.insertFirst("\(name.quotedName) TEXT PRIMARY KEY \(keyDefault)")
@@ -264,7 +264,7 @@ struct PrimaryKeyMigration {
   }
 
   private mutating func change(
-    _ column: TableSchema.Column, of table: TableSchema, origin: String, _ plan: inout Plan
+    _ column: TableDescription.Column, of table: TableDescription, origin: String, _ plan: inout Plan
   ) throws {
     guard let definition = plan.text.column(column.name) else { throw TableText.Unreadable(text: column.name) }
     plan.text.makeText(definition)
@@ -290,7 +290,7 @@ struct PrimaryKeyMigration {
 
   /// Replaces the default of a reference with the new key of the same row.
   private mutating func replaceDefault(
-    _ constraint: TableText.Constraint, _ column: TableSchema.Column, of table: TableSchema, _ origin: String,
+    _ constraint: TableText.Constraint, _ column: TableDescription.Column, of table: TableDescription, _ origin: String,
     _ plan: inout Plan
   ) {
     guard let value = column.defaultValue, value.uppercased() != "NULL" else { return }
@@ -302,7 +302,7 @@ struct PrimaryKeyMigration {
     plan.text.replace(constraint.range, with: "DEFAULT \(key.uuid(table: origin, key: "\(number)").quotedText)")
   }
 
-  private func dropUniqueConstraints(_ plan: inout Plan, _ table: TableSchema) throws -> Bool {
+  private func dropUniqueConstraints(_ plan: inout Plan, _ table: TableDescription) throws -> Bool {
     let constraints = plan.text.constraints + plan.text.columns.flatMap(\.constraints)
     for constraint in constraints where constraint.kind == .unique { plan.text.remove(constraint) }
     let count = try Int.fetchOne(
@@ -311,7 +311,7 @@ struct PrimaryKeyMigration {
     return count != 0
   }
 
-  private func value(of column: TableSchema.Column, in table: TableSchema, origin: String?) -> String {
+  private func value(of column: TableDescription.Column, in table: TableDescription, origin: String?) -> String {
     let name = column.name.quotedName
     guard let origin else { return name }
     // The key may be NULL in a table whose key isn't INTEGER PRIMARY KEY.
@@ -325,7 +325,7 @@ struct PrimaryKeyMigration {
 
   // MARK: The change
 
-  private func rebuild(_ table: TableSchema, _ plan: Plan) throws {
+  private func rebuild(_ table: TableDescription, _ plan: Plan) throws {
     let name = table.name.quotedName
     let temporary = try unusedName(for: table)
     // Dropping the table also drops its indexes and triggers.
@@ -355,7 +355,7 @@ struct PrimaryKeyMigration {
     for other in others { try db.execute(sql: recreation(of: other["sql"], isTemporary: other["isTemporary"])) }
   }
 
-  private func unusedName(for table: TableSchema) throws -> String {
+  private func unusedName(for table: TableDescription) throws -> String {
     let names = try String.fetchSet(db, sql: "SELECT lower(\"name\") FROM main.\"sqlite_schema\"")
     var name = "new_\(table.name)"
     while names.contains(name.lowercased()) { name = "new_\(name)" }
@@ -364,7 +364,7 @@ struct PrimaryKeyMigration {
 
   /// Returns the SQL that creates an index or trigger again.
   private func recreation(of sql: String, isTemporary: Bool) -> String {
-    let tokens = sql.sqlTokens
+    let tokens = sql.sqlPieces
     guard let second = tokens.dropFirst().first else { return sql }
     if second.keyword == "UNIQUE", dropsUniqueConstraints {
       return sql.replacingCharacters(in: second.range, with: "")

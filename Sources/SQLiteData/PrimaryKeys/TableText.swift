@@ -9,11 +9,11 @@ struct TableText {
     /// The constraint with its name, if it has one.
     var range: Range<String.Index>
     /// The tokens of the constraint without its name.
-    var tokens: ArraySlice<SQLToken>
+    var tokens: ArraySlice<SQLPiece>
   }
 
   struct Column {
-    var name: SQLToken
+    var name: SQLPiece
     /// The words of the type.
     var type: Range<String.Index>?
     var constraints: [Constraint]
@@ -34,7 +34,7 @@ struct TableText {
 
   init(_ sql: String) throws {
     self.sql = sql
-    let tokens = sql.sqlTokens
+    let tokens = sql.sqlPieces
     guard let open = tokens.firstIndex(where: { $0.keyword == "(" }) else { throw Unreadable(text: sql) }
     start = tokens[open].range.upperBound
     var reader = Reader(tokens: tokens, position: open + 1)
@@ -130,10 +130,10 @@ extension String {
 
 /// Reads the definitions of a CREATE TABLE statement according to SQLite's grammar.
 private struct Reader {
-  let tokens: [SQLToken]
+  let tokens: [SQLPiece]
   var position: Int
 
-  var next: SQLToken? { position < tokens.count ? tokens[position] : nil }
+  var next: SQLPiece? { position < tokens.count ? tokens[position] : nil }
 
   private func keyword(_ offset: Int = 0) -> String? {
     position + offset < tokens.count ? tokens[position + offset].keyword : nil

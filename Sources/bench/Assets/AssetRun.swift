@@ -27,8 +27,8 @@ struct AssetRun {
     pair.b.remove()
   }
 
-  var a: Node { pair.a }
-  var b: Node { pair.b }
+  var a: BenchNode { pair.a }
+  var b: BenchNode { pair.b }
   var processes: [Int32] { [pair.a, pair.b].compactMap { $0.daemon?.id } }
 
   func write(_ contents: [Int64: Content]) throws { try source.write(contents) }

@@ -30,7 +30,7 @@ extension Generator {
     let columns = (0..<below(4) + 1).map { index in
       SchemaDescription.Column(
         name: "Column \(index)", declaredType: pick(["", "TEXT", "DECIMAL(10,5)", "DOUBLE PRECISION"]),
-        notNull: flag(), collation: pick(Collation.allCases),
+        notNull: flag(), collation: pick(ColumnCollation.allCases),
         defaultValue: pick([nil, .null, .integer(-1), .text("é")]))
     }
     let foreignKeys = many(2) { generator in

@@ -16,8 +16,8 @@ import Testing
   ]
 
   /// A column without affinity, so that nothing is converted: its unique index says which keys are one.
-  @Test(arguments: Collation.allCases)
-  func `two keys have one form exactly when SQLite holds them to be one key`(collation: Collation) throws {
+  @Test(arguments: ColumnCollation.allCases)
+  func `two keys have one form exactly when SQLite holds them to be one key`(collation: ColumnCollation) throws {
     let queue = try DatabaseQueue()
     let form = KeyForm(collation: collation, keyIsColumn: true)
     try queue.write { db in

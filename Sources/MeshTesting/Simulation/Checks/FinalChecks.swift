@@ -6,11 +6,11 @@ struct FinalChecks: MeshPart {
   let mesh: SimulatedMesh
   private let control: ControlCheck
   private let assets: AssetUsers
-  private let history: FileHistory
+  private let history: FileIncidents
   /// The number of logs that are read again if there are more nodes. Each is read as a whole.
   private static let readLogs = 8
 
-  init(_ mesh: SimulatedMesh, _ control: ControlCheck, _ assets: AssetUsers, _ history: FileHistory) {
+  init(_ mesh: SimulatedMesh, _ control: ControlCheck, _ assets: AssetUsers, _ history: FileIncidents) {
     (self.mesh, self.control, self.assets, self.history) = (mesh, control, assets, history)
   }
 

@@ -4,7 +4,7 @@ import MeshReplication
 /// Reads a node's log a second time, from its first byte.
 struct LogCheck: MeshPart {
   let mesh: SimulatedMesh
-  let history: FileHistory
+  let history: FileIncidents
 
   /// Checks the log of a zone at a node, and returns what follows from it.
   ///

@@ -4,7 +4,7 @@ import MeshReplication
 /// The rules that hold at any time.
 final class RunningChecks: MeshPart {
   let mesh: SimulatedMesh
-  private let history: FileHistory
+  private let history: FileIncidents
   private let control: ControlCheck
   /// The digest of each merged state that some node had. The last change set of each author identifies the state.
   private var digests: [[Author: ChangeSetID]: ZoneDigest] = [:]
@@ -12,7 +12,7 @@ final class RunningChecks: MeshPart {
   /// transaction may add to it.
   private static let walBound = 64 << 20
 
-  init(_ mesh: SimulatedMesh, _ history: FileHistory, _ control: ControlCheck) {
+  init(_ mesh: SimulatedMesh, _ history: FileIncidents, _ control: ControlCheck) {
     (self.mesh, self.history, self.control) = (mesh, history, control)
   }
 

@@ -4,7 +4,7 @@ import MeshReplication
 /// Checks that every write of an app that was committed is somewhere.
 struct WriteCheck: MeshPart {
   let mesh: SimulatedMesh
-  let history: FileHistory
+  let history: FileIncidents
 
   /// Checks that every write of the node is in a change set. It may also have been reverted with its branch. Then a
   /// later write beat it, or it is kept where `mesh conflicts` shows it. The same holds for writes of lost files and of

@@ -3,7 +3,7 @@ import MeshReplication
 import MeshStore
 
 /// An eviction in progress, in which a node asks which other devices have the asset.
-struct Eviction {
+struct PendingEviction {
   let node: Int
   let life: Int
   let asset: AssetID
@@ -76,12 +76,13 @@ final class AssetUsers: MeshPart {
     try mesh.input(node) { replica, _ in hasBegun = replica.copies.beginEviction(place.asset.id, zones: [place.zone]) }
     guard hasBegun else { return }
     say(node.index, "means to evict \(place.asset.id), of \(place.table)/\(place.key.shown)")
-    let eviction = Eviction(node: node.index, life: node.life, asset: place.asset.id, until: time.now + Self.answerTime)
+    let eviction = PendingEviction(
+      node: node.index, life: node.life, asset: place.asset.id, until: time.now + Self.answerTime)
     mesh.schedule(.evict(eviction), in: Self.look)
   }
 
   /// Continues an eviction that a node has begun.
-  func goOn(_ eviction: Eviction) throws {
+  func goOn(_ eviction: PendingEviction) throws {
     let node = nodes[eviction.node]
     guard let store = node.database.sqlite, let holders = node.replica?.copies.holders(eviction.asset) else { return }
     switch holders {
@@ -95,7 +96,7 @@ final class AssetUsers: MeshPart {
   }
 
   private func evict(
-    _ eviction: Eviction, _ node: SimulatedNode, _ store: Store, trusting device: DeviceID
+    _ eviction: PendingEviction, _ node: SimulatedNode, _ store: Store, trusting device: DeviceID
   ) throws {
     var next = eviction
     next.attempts += 1

@@ -4,7 +4,7 @@ import Foundation
 
 /// Measures how long another program waits for the write lock while many changes arrive: on the node where they are
 /// written, and on the node that receives them.
-struct WriteLock {
+struct LockWaits {
   let workshop: Workshop
   let rows: Int
 

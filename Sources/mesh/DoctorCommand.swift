@@ -2,8 +2,9 @@ import ArgumentParser
 import MeshControl
 import MeshNode
 
-struct Doctor: AsyncParsableCommand {
+struct DoctorCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "doctor",
     abstract: "Check this node, and say what to do about problems.",
     discussion: """
       Prints each check, its result, and what to do about a problem. Works with and without a daemon, and also if the node \

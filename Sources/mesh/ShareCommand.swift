@@ -4,8 +4,9 @@ import MeshControl
 import MeshCore
 import MeshNode
 
-struct Share: AsyncParsableCommand {
+struct ShareCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "share",
     abstract: "Share a record, and everything that belongs to it, with other accounts.",
     discussion: """
       Examples:
@@ -49,7 +50,7 @@ struct Share: AsyncParsableCommand {
   }
 }
 
-extension Share {
+extension ShareCommand {
   struct Rename: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Rename a share.",
@@ -66,7 +67,7 @@ extension Share {
     @Argument(help: "The new title.") var title: String
 
     func run() async throws {
-      try await Share.change(ShareChangeRequest(.rename, share: share, title: title), home, json)
+      try await ShareCommand.change(ShareChangeRequest(.rename, share: share, title: title), home, json)
     }
   }
 
@@ -89,9 +90,9 @@ extension Share {
 
     func run() async throws {
       let request = ShareCreateRequest(table: table, key: key, title: title)
-      let report = try await home.access().perform(request, Share.need)
+      let report = try await home.access().perform(request, ShareCommand.need)
       if json.isOn { return try Output.json(report) }
-      Share.printed(report)
+      ShareCommand.printed(report)
     }
   }
 
@@ -127,7 +128,7 @@ extension Share {
     func run() async throws {
       let request = ShareInviteRequest(
         share: share, permission: permission, expires: expires, uses: open ? nil : uses ?? 1, account: account)
-      let report = try await home.access().perform(request, Share.need)
+      let report = try await home.access().perform(request, ShareCommand.need)
       if json.isOn { return try Output.json(report) }
       Output.facts([("invite", report.invite), ("dials", report.addresses.joined(separator: ", "))])
       Output.print("On the other machine run: mesh share join -, and paste this line:")
@@ -169,7 +170,7 @@ extension Share {
       let access = try home.access()
       if !yes {
         let offer = try await access.perform(
-          ShareJoinRequest(link: link, claims: false, peers: peers), Share.need)
+          ShareJoinRequest(link: link, claims: false, peers: peers), ShareCommand.need)
         if offer.state == .offered, !isWanted(offer) {
           Output.note("Not joined.")
           throw ExitCode(ExitStatus.no.rawValue)
@@ -178,7 +179,7 @@ extension Share {
       var told = false
       while true {
         let report = try await access.perform(
-          ShareJoinRequest(link: link, claims: true, peers: peers), Share.need)
+          ShareJoinRequest(link: link, claims: true, peers: peers), ShareCommand.need)
         guard report.state == .waiting else {
           if json.isOn {
             try await access.filled("receiving the share's records")
@@ -291,7 +292,7 @@ extension Share {
     @Argument(help: "The invite's id.") var invite: String
 
     func run() async throws {
-      try await Share.change(ShareChangeRequest(.uninvite, share: share, invite: invite), home, json)
+      try await ShareCommand.change(ShareChangeRequest(.uninvite, share: share, invite: invite), home, json)
     }
   }
 
@@ -314,7 +315,7 @@ extension Share {
 
     func run() async throws {
       let request = ShareChangeRequest(.setPermission, share: share, account: account, permission: permission)
-      try await Share.change(request, home, json)
+      try await ShareCommand.change(request, home, json)
     }
   }
 
@@ -340,7 +341,7 @@ extension Share {
     @Flag(help: "Revert everything that the account ever wrote to the share.") var undo = false
 
     func run() async throws {
-      try await Share.change(ShareChangeRequest(.remove, share: share, account: account, undo: undo), home, json)
+      try await ShareCommand.change(ShareChangeRequest(.remove, share: share, account: account, undo: undo), home, json)
     }
   }
 
@@ -362,7 +363,7 @@ extension Share {
     @Flag(help: "Keep the rows, as private records.") var keepCopy = false
 
     func run() async throws {
-      try await Share.change(ShareChangeRequest(.leave, share: share, keepCopy: keepCopy), home, json)
+      try await ShareCommand.change(ShareChangeRequest(.leave, share: share, keepCopy: keepCopy), home, json)
     }
   }
 
@@ -375,7 +376,7 @@ extension Share {
     @OptionGroup var json: JSONFlag
     @Argument(help: "The share's id or title.") var share: String
 
-    func run() async throws { try await Share.change(ShareChangeRequest(.stop, share: share), home, json) }
+    func run() async throws { try await ShareCommand.change(ShareChangeRequest(.stop, share: share), home, json) }
   }
 
   struct List: AsyncParsableCommand {
@@ -396,7 +397,7 @@ extension Share {
       for share in shown {
         let members = share.participants.filter { $0.permission != nil }.count
         table.add(
-          share.id, share.title, Share.role(share), "\(share.records)", "\(members)")
+          share.id, share.title, ShareCommand.role(share), "\(share.records)", "\(members)")
       }
       Output.print(table.text)
       let over = report.shares.count - shown.count
@@ -418,7 +419,7 @@ extension Share {
     func run() async throws {
       let report = try await Self.report(share, home)
       if json.isOn { return try Output.json(report) }
-      Share.printed(report)
+      ShareCommand.printed(report)
     }
 
     static func report(_ share: String, _ home: HomeOption) async throws -> ShareReport {

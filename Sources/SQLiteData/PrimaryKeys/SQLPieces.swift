@@ -1,5 +1,5 @@
 /// A piece of SQL text: a word, a quoted name, a string, a number or a sign.
-struct SQLToken: Equatable {
+struct SQLPiece: Equatable {
   let range: Range<String.Index>
   /// The text without quotes.
   let text: String
@@ -9,8 +9,8 @@ struct SQLToken: Equatable {
 
 extension String {
   /// The tokens of SQL text, without white space and comments.
-  var sqlTokens: [SQLToken] {
-    var tokens: [SQLToken] = []
+  var sqlPieces: [SQLPiece] {
+    var tokens: [SQLPiece] = []
     var index = startIndex
     while index < endIndex {
       let rest = self[index...]
@@ -22,7 +22,7 @@ extension String {
         index = rest.index(after: index)
       } else {
         let end = rest.endOfToken
-        tokens.append(SQLToken(self[index..<end]))
+        tokens.append(SQLPiece(self[index..<end]))
         index = end
       }
     }
@@ -30,7 +30,7 @@ extension String {
   }
 }
 
-extension SQLToken {
+extension SQLPiece {
   fileprivate init(_ text: Substring) {
     range = text.startIndex..<text.endIndex
     switch text.first {

@@ -1,7 +1,7 @@
 import GRDB
 
 /// The description of a table according to SQLite.
-struct TableSchema {
+struct TableDescription {
   struct Column {
     var name: String
     var type: String
@@ -49,7 +49,7 @@ struct TableSchema {
   }
 
   /// Reads all tables of the main database, except virtual tables and those of SQLite itself.
-  static func all(_ db: Database) throws -> [TableSchema] {
+  static func all(_ db: Database) throws -> [TableDescription] {
     let tables = try Row.fetchAll(
       db,
       sql: """
@@ -61,7 +61,7 @@ struct TableSchema {
       let name: String = row["name"]
       let isWithoutRowID = try Bool.fetchOne(
         db, sql: "SELECT \"wr\" FROM pragma_table_list(?) WHERE \"schema\" = 'main'", arguments: [name])
-      return TableSchema(
+      return TableDescription(
         name: name, sql: row["sql"], columns: try columns(of: name, db), references: try references(of: name, db),
         hasRowID: isWithoutRowID != true)
     }

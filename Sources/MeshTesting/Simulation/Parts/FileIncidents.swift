@@ -3,7 +3,7 @@ import MeshReplication
 
 /// The actions of people without the node's knowledge: restoring and copying files, and revoking devices. It remembers
 /// the writes that went away with files.
-final class FileHistory: MeshPart {
+final class FileIncidents: MeshPart {
   let mesh: SimulatedMesh
   private let assets: AssetUsers
   private(set) var archive = Archive()

@@ -2,7 +2,7 @@ import MeshCore
 import MeshReplication
 
 /// The connections of nodes: dials, handshakes, messages that arrive, and ends.
-struct Connections: MeshPart {
+struct SimulatedConnections: MeshPart {
   let mesh: SimulatedMesh
   let joins: ShareJoins
 

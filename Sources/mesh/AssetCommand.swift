@@ -2,8 +2,9 @@ import ArgumentParser
 import MeshControl
 import MeshNode
 
-struct Asset: AsyncParsableCommand {
+struct AssetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "asset",
     abstract: "Show the BLOBs that rows wait for, and choose which ones this machine keeps.",
     discussion: """
       A BLOB of more than 16 KiB travels beside the change sets, in chunks, from every device that has it. Its row doesn't wait: \
@@ -34,7 +35,7 @@ struct Asset: AsyncParsableCommand {
       let report = try await home.access().perform(AssetsRequest())
       if json.isOn { return try Output.json(report) }
       if report.waiting.isEmpty { return Output.print("Every row has its BLOBs.") }
-      Asset.list(report.waiting, isComplete: report.complete)
+      AssetCommand.list(report.waiting, isComplete: report.complete)
     }
   }
 
@@ -56,7 +57,7 @@ struct Asset: AsyncParsableCommand {
     func run() async throws {
       let request = AssetShowRequest(table: place.table, key: place.key, column: place.column)
       let report = try await home.access().perform(request)
-      try Asset.show(report, json)
+      try AssetCommand.show(report, json)
     }
   }
 
@@ -100,11 +101,11 @@ struct Asset: AsyncParsableCommand {
         }
       }
       if key != nil || json.isOn {
-        try Asset.show(report, json)
+        try AssetCommand.show(report, json)
       } else if report.assets.isEmpty {
         Output.print("Every row of \(table) has its BLOBs.")
       } else {
-        Asset.list(report.assets, isComplete: report.complete)
+        AssetCommand.list(report.assets, isComplete: report.complete)
       }
       // BLOBs that were written to the table in the meantime follow its policy.
       let isHere = report.assets.allSatisfy {
@@ -128,7 +129,7 @@ struct Asset: AsyncParsableCommand {
           "\(report.complete ? "" : "more than ")\(count) to come, \(Output.bytes(here)) of \(Output.bytes(size)) here"
       }
       return report.assets.filter { $0.state != .here }
-        .map { "\($0.column) \(Asset.progress($0))\($0.reason.map { ", \($0)" } ?? "")" }
+        .map { "\($0.column) \(AssetCommand.progress($0))\($0.reason.map { ", \($0)" } ?? "")" }
         .joined(separator: "; ")
     }
   }
@@ -158,7 +159,7 @@ struct Asset: AsyncParsableCommand {
         table: place.table, key: place.key, column: place.column, force: isForced)
       let need = NodeAccess.Need.daemon(because: "Only a running daemon can ask which other devices have it.")
       let report = try await home.access().perform(request, need)
-      try Asset.show(report, json)
+      try AssetCommand.show(report, json)
     }
   }
 

@@ -2,7 +2,7 @@ import Foundation
 
 /// Measures the cost of capture for a writer: the same writes into the same table with and without the triggers of
 /// mesh, without a daemon. The floor is the same table with triggers that only write a note.
-struct LocalWrites {
+struct CaptureCost {
   let workshop: Workshop
   let rows: Int
   let rounds: Int

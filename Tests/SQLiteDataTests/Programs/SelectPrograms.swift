@@ -384,6 +384,22 @@ struct SelectPrograms {
           first_value(seconds) OVER (PARTITION BY albumID ORDER BY id)
         FROM tracks ORDER BY id
         """)
+      try expectSame(
+        db,
+        Track.order(by: \.id).select {
+          (
+            $0.id, denseRank().over(Window().order(by: $0.plays)), percentRank().over(Window().order(by: $0.plays)),
+            cumeDist().over(Window().order(by: $0.plays)), ntile(2).over(Window().order(by: $0.id)),
+            $0.title.lead().over(Window().order(by: $0.id)),
+            $0.seconds.lastValue().over(Window().partition(by: $0.albumID).order(by: $0.id))
+          )
+        },
+        """
+        SELECT id, dense_rank() OVER (ORDER BY plays), percent_rank() OVER (ORDER BY plays),
+          cume_dist() OVER (ORDER BY plays), ntile(2) OVER (ORDER BY id), lead(title) OVER (ORDER BY id),
+          last_value(seconds) OVER (PARTITION BY albumID ORDER BY id)
+        FROM tracks ORDER BY id
+        """)
     }
   }
 

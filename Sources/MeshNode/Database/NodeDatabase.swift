@@ -256,7 +256,7 @@ final class NodeDatabase {
   }
 
   private func names(_ holders: [LockHolder]) -> String {
-    holders.map { "process \($0.pid) (\(printable($0.program)))" }.joined(separator: ", ")
+    holders.map(\.description).joined(separator: ", ")
   }
 
   private func suspend(_ code: String, _ message: String) -> Change? {

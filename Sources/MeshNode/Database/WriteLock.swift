@@ -24,8 +24,7 @@ struct WriteLock {
   }
 
   private static func message(_ path: String, _ writers: [LockHolder], _ consequence: String) -> String {
-    let names = writers.map { "process \($0.pid) (\(printable($0.program)))" }
-    let who = names.isEmpty ? "another program" : names.joined(separator: ", ")
+    let who = writers.isEmpty ? "another program" : writers.map(\.description).joined(separator: ", ")
     return "\(path) is locked by \(who): \(consequence)"
   }
 

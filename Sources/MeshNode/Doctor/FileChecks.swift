@@ -78,8 +78,7 @@ struct FileChecks: NodePart {
     }
     if seconds > 0 { what += " It cannot be emptied since \(seconds) s." }
     if !log.readers.isEmpty {
-      let names = log.readers.map { "process \($0.pid) (\(printable($0.program)))" }
-      what += " Reading from it: \(names.joined(separator: ", "))."
+      what += " Reading from it: \(log.readers.map(\.description).joined(separator: ", "))."
     }
     let state: HealthCheck.State =
       log.bytes > log.alarm ? .alarm : seconds > Self.heldUp || isRunning && !log.isGuarded ? .warning : .ok

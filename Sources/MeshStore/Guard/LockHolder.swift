@@ -1,10 +1,13 @@
 import Foundation
+import MeshCore
 
 /// Another process that has a lock on a database, as the kernel lists it.
-package struct LockHolder: Hashable, Sendable {
+package struct LockHolder: Hashable, Sendable, CustomStringConvertible {
   package let pid: Int32
   /// The program's name, or an empty text if the kernel doesn't tell it.
   package let program: String
+
+  package var description: String { "process \(pid) (\(printable(program)))" }
 
   /// The bytes that stand for locks, of the log's index and of a database without a log.
   enum Lock {

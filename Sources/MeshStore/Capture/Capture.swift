@@ -186,6 +186,19 @@ extension Capture {
     }
   }
 
+  /// Changes a table while it has no capture triggers, and gives it the same triggers again.
+  static func withoutTriggers<T>(_ db: Database, _ table: Int64, _ change: () throws -> T) throws -> T {
+    let texts = try CaptureTriggers.Event.allCases.compactMap { event in
+      try String.fetchOne(
+        db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'trigger' AND name = ?",
+        arguments: [CaptureTriggers.name(table, event)])
+    }
+    try drop(db, table)
+    let result = try change()
+    for text in texts { try db.execute(sql: text) }
+    return result
+  }
+
   /// Drops stray triggers.
   ///
   /// - Returns: The current names of renamed tables, by their number.

@@ -26,8 +26,9 @@ enum StoreLimits {
   static let schemasOfAccount = 4
   /// The greatest number of policies that are kept for one owner of shares.
   static let policies: Int64 = 4_096
-  /// The number of columns that one transaction adds to tables. In a table with 2,000 columns, each takes about 4 ms.
-  static let columnsTogether = 256
+  /// The number of columns that SQLite reads again while one transaction adds columns to tables: for each new column,
+  /// all that the table has. They take about 100 ms.
+  static let columnReads = 50_000
   /// The rows of the pending log that one part of a flush reads. Many writes of few records must not fill the memory.
   static let pendingRows = 20_000
   /// The number of records whose states a cut has in memory at one time, about 25 MiB if they are short. The zone's log is

@@ -121,15 +121,28 @@ struct SchemaAdopter: Step {
 
   /// Adopts a description.
   ///
-  /// - Parameter room: The number of columns that may still be added. It becomes negative if there are more.
+  /// - Parameter room: The number of columns that SQLite may still read. It becomes negative if columns are left.
   func adopt(
     _ description: SchemaDescription, _ room: inout Int, _ trusts: (DeviceID) -> Bool
   ) throws -> [SchemaRules.LeftOut] {
     let here = try TableSchema.read(db, description.name)
     let lacking = try lacking(description, here)
-    let plan = try plan(description, lacking, here, try renamed(description, lacking, trusts), atMost: max(0, room))
-    if here != nil { room -= lacking.count }
-    return try plan.leftOut + plan.steps.flatMap(run)
+    let renamed = try renamed(description, lacking, trusts)
+    guard let here else { return try carryOut(plan(description, lacking, nil, renamed)) }
+    func reads(_ count: Int) -> Int { count * (here.columns.count + count / 2) }
+    // A transaction that has room adds at least one.
+    let count = room > 0 ? (1...max(1, lacking.count)).last { $0 == 1 || reads($0) <= room } ?? 1 : 0
+    room -= reads(lacking.count)
+    let plan = try plan(description, lacking, here, renamed, atMost: count)
+    // SQLite also reads the triggers of the table for each column, and puts the new names of columns into them.
+    guard plan.steps.count > 1, renamed.isEmpty, let table = try TrackedTable.read(db, name: here.name) else {
+      return try carryOut(plan)
+    }
+    return try Capture.withoutTriggers(db, table.id) { try carryOut(plan) }
+  }
+
+  private func carryOut(_ plan: SchemaDescription.Plan) throws -> [SchemaRules.LeftOut] {
+    try plan.leftOut + plan.steps.flatMap(run)
   }
 
   private func run(_ step: SchemaDescription.Step) throws -> [SchemaRules.LeftOut] {

@@ -136,7 +136,7 @@ package struct StoreSchema: SchemaStore, StorePart {
   ) throws -> Adoption {
     let keyed = descriptions.contains { $0.columns[$0.key].declaredType.asciiLowercased == "integer" }
     let adoption = try write { transaction in
-      var (adoption, room) = (Adoption(), StoreLimits.columnsTogether)
+      var (adoption, room) = (Adoption(), StoreLimits.columnReads)
       let descriptions = try descriptions.filter { try !transaction.tableList.isFormerName($0.name) }
       for description in descriptions {
         adoption.leftOut += try SchemaAdopter(transaction: transaction).adopt(description, &room, trusts).map {

@@ -35,7 +35,7 @@ import Testing
     return (0...end).filter { time in
       let now = start + .milliseconds(time)
       _ = pacing.look(isChanged: commits.contains(time), at: now)
-      return time >= begin && !pacing.holdsBack(at: now)
+      return time >= begin && !pacing.hold(at: now)
     }
   }
 
@@ -84,7 +84,7 @@ import Testing
       let now = start + .milliseconds(time)
       _ = pacing.look(isChanged: loop.contains(time), at: now)
       let isRight = flushed.contains { (0..<4).contains(time - $0) }
-      return !isRight && !pacing.holdsBack(at: now)
+      return !isRight && !pacing.hold(at: now)
     }
     // The times of a flush, which are left out, come on top.
     for (last, next) in zip(open, open.dropFirst()) { #expect(next - last <= 150 + 5) }

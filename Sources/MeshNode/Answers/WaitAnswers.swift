@@ -19,7 +19,7 @@ struct WaitAnswers: NodePart {
         if !isRunning, try await driver.workAlone(until: deadline) { return try naming(waitReport(here: true)) }
         let report = try waitReport(here: true)
         // This node's own work comes to an end. Other devices are waited for as long as they send something.
-        let isExpecting = try expects(report, &arrivals)
+        let isExpecting = try noteArrivals(for: report, &arrivals)
         let isDone = try report.complete || !isExpecting && !isWorking && lock.message == nil
         if isDone || isOver { return try naming(report) }
       } else if replica.peerViews.isEmpty {
@@ -66,8 +66,9 @@ struct WaitAnswers: NodePart {
     get throws { try store.capture.isDue() || store.merges.isShowing() || replica.isMergeDue }
   }
 
-  /// Returns whether one of the devices that say they have more still sends something, or may be about to begin.
-  private func expects(_ report: WaitReport, _ arrivals: inout Arrivals) throws -> Bool {
+  /// Notes what has arrived. Returns whether one of the devices that say they have more still sends something, or may be
+  /// about to begin.
+  private func noteArrivals(for report: WaitReport, _ arrivals: inout Arrivals) throws -> Bool {
     let received = Dictionary(
       replica.peerViews.map { ($0.device.description, $0.received) }, uniquingKeysWith: { $0.saturatingAdding($1) })
     let now = ContinuousClock.now

@@ -54,9 +54,11 @@ struct FlushPacing {
     return isDue
   }
 
-  /// Returns whether the node's other writes wait. While a program commits in a loop, they begin right after a flush was
-  /// due.
-  mutating func holdsBack(at now: ContinuousClock.Instant) -> Bool {
+  /// Notes that the node is about to write something else than a flush. While a program commits in a loop, such writes
+  /// begin right after a flush was due.
+  ///
+  /// - Returns: True if they have to wait.
+  mutating func hold(at now: ContinuousClock.Instant) -> Bool {
     let since = heldSince ?? now
     let isOver = last.map { now - $0 >= Self.beat } ?? true
     let isDue = lastDue.map { now - $0 < Self.gap } ?? false

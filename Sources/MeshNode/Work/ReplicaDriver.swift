@@ -91,7 +91,7 @@ final class ReplicaDriver {
   /// - Returns: True if they wait.
   func holdBack(_ id: LinkID) -> Bool {
     guard database.suspension == nil, connections.isOpen(id) else { return false }
-    if pacing.holdsBack(at: .now) { return true }
+    if pacing.hold(at: .now) { return true }
     guard store.file.isWriteLocked else { return false }
     replica.keepWaiting(id, now: time.now)
     if !replica.hasNoActions { performActions() }
@@ -173,7 +173,7 @@ final class ReplicaDriver {
 
   private func work() -> WorkLoop.Step {
     guard database.suspension == nil else { return .done }
-    if pacing.holdsBack(at: .now) { return .held }
+    if pacing.hold(at: .now) { return .held }
     do {
       let hasMore = try store.waiting(atMost: Self.lockPatience) { try replica.work(now: time.now) }
       try accountFile.save(replica.account)

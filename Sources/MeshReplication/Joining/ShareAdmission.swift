@@ -29,10 +29,10 @@ package final class ShareAdmission: Part {
     }
     // A person with the text of an invite can create any number of accounts.
     let bound = max(Choices.controlSending, 2 * zone.log.bytes)
-    func takes(_ bytes: Int, bound: Int) -> Bool {
+    func take(_ bytes: Int, bound: Int) -> Bool {
       showing.take(bytes, of: invite.id, bound: bound, now: now)
     }
-    guard takes(Choices.leastShown, bound: bound) else {
+    guard take(Choices.leastShown, bound: bound) else {
       return sessions.end(link, .elsewhere, "too many devices use the invite at this time: try again in a minute")
     }
     var claimant = Session.Claimant(
@@ -44,7 +44,7 @@ package final class ShareAdmission: Part {
     let bytes = try logs.send(
       link, zone.state.zone, beyond: [], closing: .controlHeads(zone.state.zone, zone.state.heads))
     let cost = states.reduce(bytes) { $0 + $1.count }
-    _ = takes(cost, bound: .max)
+    _ = take(cost, bound: .max)
     claimant.cost = Choices.leastShown + cost
     sessions.identify(link, .claimant(claimant))
   }

@@ -29,7 +29,8 @@ public struct ControlClientError: Error, Refusing, Equatable, CustomStringConver
   }
 
   /// Returns the error for a home without a daemon.
-  /// // - Parameter socket: The path of the home's control socket.
+  ///
+  /// - Parameter socket: The path of the home's control socket.
   package static func noDaemon(_ socket: String) -> Self {
     Self(code: .noDaemon, message: "No daemon runs on this home (\(socket) does not answer). Start it with mesh serve.")
   }

@@ -11,7 +11,8 @@ package struct ControlExchange: Sendable {
   private let limit: Duration
 
   /// Prepares a request.
-  /// // - Parameters:
+  ///
+  /// - Parameters:
   ///   - path: The path of the URL, which begins with a slash.
   ///   - body: A JSON object, or no bytes.
   ///   - limit: The time from connecting to the whole answer.

@@ -27,7 +27,8 @@ public struct Refusal: Error, Codable, Hashable, Sendable, CustomStringConvertib
   public let reasons: [String]
 
   /// Creates a refusal.
-  /// // - Parameter code: A stable code for programs, such as `record.unknown`.
+  ///
+  /// - Parameter code: A stable code for programs, such as `record.unknown`.
   package init(code: String, message: String, exit: ExitStatus = .refused, reasons: [String] = []) {
     (self.code, self.message, self.exit, self.reasons) = (code, message, exit, reasons)
   }

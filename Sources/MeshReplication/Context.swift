@@ -17,8 +17,10 @@ struct Context {
   let incidents: Incidents
 }
 
-/// A part of a replica: a class that owns its state, or a value without any. It calls only the parts that it was created
-/// with, so the parts form no cycle.
+/// A part of a replica: a class that owns its state, or a value without any.
+///
+/// It calls only the parts that it was created with, so the parts own each other without a cycle. One call goes the
+/// other way: when a session ends, `Sessions` tells the downloads, through the closure `whenEnded`.
 protocol Part {
   var context: Context { get }
 }

@@ -97,6 +97,31 @@ import Testing
     for request in Node.handlers.requests { check(request) }
   }
 
+  @Test("the samples in the documentation have the keys of the answers")
+  func documentedSamples() throws {
+    let document = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../Sources/MeshNode/MeshNode.docc/ControlInterface.md")
+    let text = try String(contentsOf: document, encoding: .utf8)
+    func check(_ type: (some Codable).Type, after words: String) throws {
+      let rest = try #require(text.components(separatedBy: words).dropFirst().first, "\(words)")
+      let sample = try #require(
+        rest.components(separatedBy: "```json\n").dropFirst().first?.components(separatedBy: "```").first)
+      let read = try ControlJSON.decode(type, from: Array(sample.utf8))
+      func object(_ bytes: some Sequence<UInt8>) throws -> NSDictionary? {
+        try JSONSerialization.jsonObject(with: Data(bytes)) as? NSDictionary
+      }
+      #expect(try object(ControlJSON.encode(read)) == object(sample.utf8), "\(type)")
+    }
+    try check(StatusReport.self, after: "\n`GET /v1/status`:\n")
+    try check(SharesReport.self, after: "\n`GET /v1/shares`:\n")
+    try check(HeldReport.self, after: "\n`GET /v1/held`:\n")
+    try check(RecordReport.self, after: "\n`POST /v1/explain/record`:\n")
+    try check(DoctorReport.self, after: "\n`GET /v1/doctor`:\n")
+    try check(AssetsReport.self, after: "\n`GET /v1/assets` lists")
+    try check(RestoreReport.self, after: "\nThe answer shows what was written:\n")
+    try check(RefusalEnvelope.self, after: "\nAny status other than 200 carries the reason:\n")
+  }
+
   @Test("a hundred clients that wait don't keep another one from its answer", .timeLimit(.minutes(1)))
   func manyClients() async throws {
     let node = StubNode()

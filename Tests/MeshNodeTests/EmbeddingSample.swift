@@ -27,7 +27,14 @@ func withNode(home path: String, listen: HostPort? = nil, body: (any NodeControl
   let socket = ControlServer(node: daemon.control, home: home, logger: logger)
   let services = ServiceGroup(services: daemon.services + [socket], logger: logger)
   async let running: Void = services.run()
-  try await body(daemon.control)
+  do {
+    try await body(daemon.control)
+  } catch {
+    // Otherwise the end of this function would cancel the services before they have closed their connections.
+    await services.triggerGracefulShutdown()
+    try? await running
+    throw error
+  }
   await services.triggerGracefulShutdown()
   try await running
 }

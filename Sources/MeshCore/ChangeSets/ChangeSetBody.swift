@@ -45,7 +45,8 @@ package struct ChangeSetBody: Hashable, Sendable {
   }
 
   /// Decodes a decrypted body.
-  /// // - Parameter author: The author in the header.
+  ///
+  /// - Parameter author: The author in the header.
   /// - Throws: A `FormatError` if the bytes break a rule of the format.
   package init(_ bytes: [UInt8], author: Author) throws(FormatError) {
     var reader = ByteReader(bytes)

@@ -10,7 +10,8 @@ package struct AccountGenesis: Hashable, Sendable {
   package let salt: [UInt8]
 
   /// Creates a genesis.
-  /// // - Parameters:
+  ///
+  /// - Parameters:
   ///   - signingKey: 32 bytes.
   ///   - recoveryKey: 32 bytes.
   ///   - salt: 16 bytes.

@@ -35,7 +35,8 @@ package struct InviteTerms: Hashable, Sendable {
   package func isFor(_ id: AccountID) -> Bool { account?.names(id) ?? true }
 
   /// Returns whether the invite has expired.
-  /// // - Parameter now: Milliseconds since 1970.
+  ///
+  /// - Parameter now: Milliseconds since 1970.
   package func isOver(at now: Int64) -> Bool { expires > 0 && expires <= now }
 
   func write(to writer: inout ByteWriter) {

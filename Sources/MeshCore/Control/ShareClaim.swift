@@ -20,7 +20,8 @@ package struct ShareClaim: Hashable, Sendable {
   package var account: AccountID { certificate.account }
 
   /// Creates and signs a claim for the device that `secrets` belong to.
-  /// // - Parameter seed: The invite's secret.
+  ///
+  /// - Parameter seed: The invite's secret.
   package init(
     _ invite: ControlID, zone: ZoneID, genesis: AccountGenesis, certificate: Certificate, seed: [UInt8],
     secrets: any DeviceSecrets, _ cryptography: any Cryptography

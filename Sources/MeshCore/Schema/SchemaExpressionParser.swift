@@ -12,7 +12,8 @@ extension SchemaExpression {
   }
 
   /// Parses tokens to their end.
-  /// // - Throws: `SchemaRefusal` with the reason why the grammar doesn't include them, or `size` if the expression is
+  ///
+  /// - Throws: `SchemaRefusal` with the reason why the grammar doesn't include them, or `size` if the expression is
   /// beyond one of the limits.
   package init(
     tokens: ArraySlice<SQLToken>, in place: Place, table: String, columns: Set<FoldedName>?

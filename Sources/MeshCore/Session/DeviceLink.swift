@@ -29,7 +29,8 @@ package struct DeviceLink: Hashable, Sendable {
   }
 
   /// Reads an invite that a person pasted.
-  /// // - Throws: A `LinkFault` that says what is wrong with the text, and how to get a valid one.
+  ///
+  /// - Throws: A `LinkFault` that says what is wrong with the text, and how to get a valid one.
   package init(text: String) throws(LinkFault) {
     self = try LinkText.decode(text, .device) { (reader: inout ByteReader) throws(FormatError) in
       DeviceLink(
@@ -49,7 +50,8 @@ package struct DeviceClaim: Hashable, Sendable {
   package let byDevice: [UInt8]
 
   /// Creates and signs a claim.
-  /// // - Parameter seed: The secret of the invite.
+  ///
+  /// - Parameter seed: The secret of the invite.
   package init(
     request: CertificateRequest, account: AccountID, seed: [UInt8], secrets: any DeviceSecrets,
     _ cryptography: any Cryptography

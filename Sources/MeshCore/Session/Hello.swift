@@ -86,7 +86,8 @@ package struct SessionBinding: Hashable, Sendable {
   package let bytes: [UInt8]
 
   /// Creates the binding of a hello.
-  /// // - Parameters:
+  ///
+  /// - Parameters:
   ///   - handshakeHash: The hash of the Noise handshake, which both sides compute.
   ///   - peerStatic: The X25519 session key of the signer's peer, 32 bytes.
   package init(signer: Role, handshakeHash: [UInt8], peerStatic: [UInt8]) {

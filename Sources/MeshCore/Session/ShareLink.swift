@@ -33,7 +33,8 @@ package struct ShareLink: Hashable, Sendable {
   }
 
   /// Reads an invite that a person pasted.
-  /// // - Throws: A `LinkFault` that says what is wrong with the text, and how to get a valid one.
+  ///
+  /// - Throws: A `LinkFault` that says what is wrong with the text, and how to get a valid one.
   package init(text: String) throws(LinkFault) {
     self = try LinkText.decode(text, .share) { (reader: inout ByteReader) throws(FormatError) in
       ShareLink(

@@ -5,7 +5,8 @@ package struct ByteWriter: Sendable {
   package private(set) var bytes: [UInt8] = []
 
   /// Creates a writer.
-  /// // - Parameter capacity: The number of bytes to reserve.
+  ///
+  /// - Parameter capacity: The number of bytes to reserve.
   package init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
   /// Writes one byte.

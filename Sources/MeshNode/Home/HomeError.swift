@@ -38,7 +38,8 @@ public struct HomeError: Error, Refusing, Equatable, CustomStringConvertible {
   public let holder: HomeLock.Holder?
 
   /// Creates an error.
-  /// // - Parameter holder: The process that has the lock, for `.locked`.
+  ///
+  /// - Parameter holder: The process that has the lock, for `.locked`.
   public init(_ code: Code, _ message: String, holder: HomeLock.Holder? = nil) {
     self.code = code
     self.message = message

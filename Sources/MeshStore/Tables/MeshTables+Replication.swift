@@ -155,7 +155,7 @@ extension MeshTables {
       ahead INTEGER NOT NULL DEFAULT 0,           -- mesh_pending.id up to which a record's hash may hold later values
       role INTEGER,                               -- 0 private, 1 owned share, 2 read-write, 3 read-only, 4 ended; NULL: not known yet
       root_table TEXT, root_key,                  -- of a share
-      stopped INTEGER NOT NULL DEFAULT 0,         -- 1: an owned share that is over: its records belong to the private zone again
+      stopped INTEGER NOT NULL DEFAULT 0,         -- 1: an owned share that has ended: its records belong to the private zone again
       root_gone INTEGER NOT NULL DEFAULT 0,       -- 1: the root was deleted here, and the share is to be ended or left
       keep_copy INTEGER NOT NULL DEFAULT 0,       -- 1: its rows stay when the share ends, as records of the private zone
       owner BLOB                                  -- the account that owns the share; NULL: this one
@@ -232,7 +232,7 @@ extension MeshTables {
       applied INTEGER NOT NULL DEFAULT 0,         -- last number whose rows are all in the state: beyond `merged` inside a unit
       applied_rows INTEGER NOT NULL DEFAULT 0,    -- rows of the number after it that are in the state
       context BLOB,                               -- what the author had merged at `applied`, all differences together
-      cut INTEGER,                                -- numbers above it are being taken back; else NULL
+      cut INTEGER,                                -- change sets above it are being reverted; else NULL
       malformed TEXT,                             -- why its next change set can never be merged
       citation BLOB,                              -- the control record that its first change set cites
       PRIMARY KEY (zone, author)
@@ -284,9 +284,9 @@ extension MeshTables {
   static let importing = """
     CREATE TABLE IF NOT EXISTS mesh_import (
       tbl INTEGER PRIMARY KEY,                    -- mesh_table.id
-      task INTEGER NOT NULL,                      -- 1 compare, 2 with a table made anew, 3 with one that returned, 4 take in
+      task INTEGER NOT NULL,                      -- 1 compare, 2 with a table that was created again, 3 with one that returned, 4 import
       layout INTEGER NOT NULL,                    -- task 1 to 3: mesh_layout.id before the table changed, 0 if it did not;
-                                                  -- 4: 1 tracked before, 2 made anew since, 0 neither
+                                                  -- 4: 1 tracked before, 2 created again since, 0 neither
       after,                                      -- key of the last row; NULL before the first
       done INTEGER NOT NULL DEFAULT 0,            -- rows before it and itself
       exchanged INTEGER NOT NULL DEFAULT 0        -- 1: tables exchanged their names
@@ -301,7 +301,7 @@ extension MeshTables {
       tbl INTEGER NOT NULL,                       -- mesh_table.id
       author INTEGER NOT NULL,                    -- of the last change set read; 0 before the first
       number INTEGER NOT NULL,                    -- of it
-      kept INTEGER NOT NULL,                      -- mesh_layout.id of what was there all the while; 0: the table was not
+      kept INTEGER NOT NULL,                      -- mesh_layout.id of the columns that were there throughout; 0: the table was not
       unsure INTEGER NOT NULL DEFAULT 0,          -- 1: perhaps nothing was lost, and what programs wrote since stays
       PRIMARY KEY (zone, tbl)
     ) WITHOUT ROWID
@@ -323,7 +323,7 @@ extension MeshTables {
       zone INTEGER NOT NULL,                      -- mesh_zone.id
       tbl INTEGER NOT NULL, key NOT NULL,
       generation INTEGER NOT NULL,
-      life INTEGER,                               -- time of the birth or delete, where it was this device's
+      life INTEGER,                               -- time of the birth or delete, if it was this device's
       times BLOB NOT NULL,                        -- count, then column (varint) and time (8 bytes) of each value
       extra BLOB,                                 -- the values, as in mesh_record.extra
       PRIMARY KEY (zone, tbl, key)
@@ -463,7 +463,7 @@ extension MeshTables {
       device BLOB NOT NULL,
       name TEXT NOT NULL COLLATE NOCASE,
       bytes BLOB NOT NULL,                        -- encoded description
-      rules BLOB,                                 -- encoded rules; NULL where none were told
+      rules BLOB,                                 -- encoded rules; NULL if the device told none
       PRIMARY KEY (device, name)
     ) WITHOUT ROWID
     """

@@ -48,7 +48,7 @@ enum MeshTables {
       private INTEGER NOT NULL,                   -- 1: never part of a share
       integer_keys INTEGER NOT NULL,              -- 1: the owner accepts that equal integer keys are one record
       layout INTEGER,                             -- mesh_layout.id that the triggers write
-      schema_row INTEGER,                         -- rowid of the table in sqlite_schema; NULL where it is not here
+      schema_row INTEGER,                         -- rowid of the table in sqlite_schema; NULL if it is not here
       collation TEXT,                             -- of its key, when the triggers were last brought up to date
       key_name TEXT,                              -- the key's column, then
       key_class TEXT,                             -- what that column makes of values, then: text, number or any
@@ -87,16 +87,14 @@ enum MeshTables {
       id INTEGER PRIMARY KEY,                     -- in the order of writing; from 1 again once the log was empty
       tbl INTEGER NOT NULL,                       -- mesh_table.id
       layout INTEGER NOT NULL,                    -- mesh_layout.id
-      key,                                        -- as it is spelled in the row, or canonical once the zone is known; no affinity
-      op INTEGER NOT NULL,                        -- 1 insert, 2 update, 3 delete; ours: 4 import, 5 depart, 6 arrive, 7 look,
-                                                  -- 8 adopt, 9 a column's value before, 10 another instance
-      word INTEGER NOT NULL,                      -- op 1: 1 if mesh put a former version back; op 2: which 63 columns the mask is about, or -1 if the key is no valid text; op 3: 1 if the row got another key;
-                                                  -- op 4: not 0 if the table was tracked before; op 8: mesh_table.id of the old name; op 9: mesh_column.id
-      mask INTEGER NOT NULL,                      -- op 2: bit i: column number 63 * word + i has changed; op 8: 1 if
-                                                  -- the rows that the table lacks were deleted, 2 if it was adopted before; op 10: mesh_author.id of the former one
+      key,                                        -- as it is spelled in the row, canonical once the zone is known; no affinity
+      op INTEGER NOT NULL,                        -- 1 insert, 2 update, 3 delete; by the node: 4 import, 5 depart,
+                                                  -- 6 arrive, 7 look, 8 adopt, 9 former value, 10 another instance
+      word INTEGER NOT NULL,                      -- depends on op, see Tables.md
+      mask INTEGER NOT NULL,                      -- depends on op
       wall INTEGER NOT NULL,                      -- milliseconds since 1970 by the writer's clock
-      zone INTEGER,                               -- mesh_zone.id, once it is known where the record belongs; see Tables.md
-      was                                         -- op 9: the value; op 2: 1 if what is merged under the columns' names is other columns'; op 3 with a zone: the key as it was spelled; op 10: see Policies of columns; no affinity
+      zone INTEGER,                               -- mesh_zone.id, once it is known where the record belongs
+      was                                         -- depends on op; no affinity
     )
     """
 

@@ -7,8 +7,8 @@ struct Conflicts: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the values that lost against a concurrent one.",
     discussion: """
-      Two devices wrote the same column of the same record, and neither had seen the other's value. The table has the later \
-      value. If one device deleted the record, it has none. This machine keeps the value that lost: mesh restore --conflict puts \
+      If two devices write the same column of the same record, and neither has seen the other's value, the table has the later \
+      value. If one device deletes the record, it has none. This machine keeps the value that lost: mesh restore --conflict puts \
       it back, by the number in the first column.
 
       The list belongs to this machine. Another machine lists the conflicts that it has seen: it has none if it received both \

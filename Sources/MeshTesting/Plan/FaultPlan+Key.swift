@@ -7,6 +7,8 @@ extension FaultPlan {
     let kind: Kind
     /// The greatest value that makes sense. The least is 0 unless the kind says otherwise.
     let bounds: ClosedRange<Int>
+    /// The occasions that a chance counts.
+    var unit = "steps"
   }
 }
 
@@ -23,7 +25,7 @@ extension FaultPlan.Key {
   /// The form of a value.
   package var form: String {
     switch kind {
-    case .chance: "one in that many, 0 for never"
+    case .chance: "one in that many \(unit), 0 for never"
     case .number: "\(bounds.lowerBound) to \(bounds.upperBound)"
     case .span: "[least, greatest] from \(bounds.lowerBound) to \(bounds.upperBound)"
     case .flag: "true or false"
@@ -48,10 +50,11 @@ extension FaultPlan.Key {
       number("network.degree", \.degree, 2...32, "links of a node on average, if the topology is regular"),
       span("network.latency", \.latency, 0...longest, "milliseconds from one end to the other"),
       number("network.jitter", \.jitter, 0...longest, "milliseconds that a message may be late beyond the latency"),
-      chance("network.slowLinks", \.slowLinks, "of the connections, one in that many is slow"),
+      chance("network.slowLinks", \.slowLinks, of: "connections", "a connection is slow"),
       span("network.slowRate", \.slowRate, 1...100_000, "bytes that a slow connection carries in a millisecond"),
       chance(
-        "network.doubleDials", \.doubleDials, "of the dials to a peer that is connected, one in that many is made"),
+        "network.doubleDials", \.doubleDials, of: "dials to a connected peer",
+        "a node dials a peer that is connected already"),
       chance("network.cuts", \.cuts, "a connection is cut, and both ends notice"),
       chance("network.silentCuts", \.silentCuts, "a connection is cut, and neither end notices before its time-out"),
       chance("network.stalls", \.stalls, "a connection carries nothing for a while, and then all of it"),
@@ -110,16 +113,16 @@ extension FaultPlan.Key {
 
   private static var writers: [Self] {
     [
-      chance("writers.foreignKeysOff", \.foreignKeysOff, "of the apps, one in that many has foreign keys off"),
-      chance("writers.whileDown", \.writesWhileDown, "of the steps at a node that is down, one in that many writes"),
+      chance("writers.foreignKeysOff", \.foreignKeysOff, of: "apps", "an app has foreign keys off"),
+      chance("writers.whileDown", \.writesWhileDown, of: "steps at a node that is down", "an app writes"),
       chance("writers.together", \.together, "all apps write the same rows in the same millisecond"),
       chance("writers.hasty", \.hasty, "an app writes or shares between two pieces of its node's work"),
-      chance("writers.bulk", \.bulkWrites, "of the writes, one in that many is of many records"),
+      chance("writers.bulk", \.bulkWrites, of: "writes", "a write is of many records"),
       span("writers.bulkSize", \.bulkSize, 1...20_000, "records of such a write"),
-      chance("writers.counts", \.counts, "of the writes, one in that many is one to a column with a policy"),
-      chance("writers.longValues", \.longValues, "of the writes, one in that many has a long value"),
+      chance("writers.counts", \.counts, of: "writes", "a write is to a column with a policy"),
+      chance("writers.longValues", \.longValues, of: "writes", "a write has a long value"),
       span("writers.longSize", \.longSize, 1...4_000_000, "bytes of a long value"),
-      chance("writers.badTriggers", \.badTriggers, "of the apps, one in that many has a trigger without a guard"),
+      chance("writers.badTriggers", \.badTriggers, of: "apps", "an app has a trigger without a guard"),
       chance("writers.addedColumns", \.addedColumns, "a node's app adds a column to a table"),
       chance("writers.droppedColumns", \.droppedColumns, "a node's app drops a column"),
       chance("writers.readdedColumns", \.readdedColumns, "a node's app drops a column and adds it again at once"),
@@ -132,16 +135,16 @@ extension FaultPlan.Key {
         "writers.recreatedTables", \.recreatedTables, "a node's app drops a table, and makes it again at once or later"),
       chance("writers.renamedTables", \.renamedTables, "a node's app renames a table, or gives it its name back"),
       chance(
-        "writers.spellings", \.spellings, "of the apps, one in that many spells names and orders columns in its own way"
+        "writers.spellings", \.spellings, of: "apps", "an app spells names and orders columns in its own way"
       ),
       chance("writers.untrackedTables", \.untrackedTables, "a node untracks a table, or tracks it again"),
-      chance("writers.olderCopies", \.olderCopies, "of the nodes, one in that many has rows before it tracks them"),
+      chance("writers.olderCopies", \.olderCopies, of: "nodes", "a node has rows before it tracks their table"),
     ]
   }
 
   private static var assetKeys: [Self] {
     [
-      chance("assets.photos", \.photos, "of the writes, one in that many has a BLOB that others may have as well"),
+      chance("assets.photos", \.photos, of: "writes", "a write has a BLOB that others may have as well"),
       chance("assets.policies", \.assetPolicies, "a node fetches a table's BLOBs always, or on demand, from now on"),
       chance("assets.fetches", \.assetFetches, "somebody asks for a BLOB that a row lacks"),
       chance("assets.evictions", \.assetEvictions, "a BLOB is evicted, if another node has it"),
@@ -161,9 +164,9 @@ extension FaultPlan.Key {
       chance("shares.stops", \.shareStops, "a share is ended by its owner"),
       chance(
         "shares.rootDeletes", \.rootDeletes, "an app deletes the root record of a share, its account's or another's"),
-      chance("shares.bypasses", \.bypasses, "an app takes the triggers away and writes to a share that is read-only"),
+      chance("shares.bypasses", \.bypasses, "an app drops the triggers and writes to a share that is read-only"),
       chance(
-        "shares.keptCopies", \.keptCopies, "of the nodes, one in that many keeps copies of shares that end for it"),
+        "shares.keptCopies", \.keptCopies, of: "nodes", "a node keeps copies of shares that end for it"),
     ]
   }
 
@@ -193,15 +196,18 @@ extension FaultPlan.Key {
       chance("liars.clocks", \.clockLies, "a wrong time, told to devices of other accounts"),
       chance("liars.overreaches", \.overreaches, "a change set in a share that it may not write, or not any more"),
       chance(
-        "liars.controlForgeries", \.controlForgeries, "a control record that is not its to say, or in another's name"),
+        "liars.controlForgeries", \.controlForgeries, "a control record that it may not write, or one in another's name"
+      ),
       chance("liars.oldEpochs", \.oldEpochs, "a change set under the key of an epoch that is over"),
       chance("liars.keyLeaks", \.keyLeaks, "a share's keys, given to all connected devices"),
       chance("liars.revokedWrites", \.revokedWrites, "what a revoked device says, by who has its keys"),
     ]
   }
 
-  private static func chance(_ path: String, _ field: WritableKeyPath<FaultPlan, Int>, _ summary: String) -> Self {
-    Self(path: path, summary: summary, kind: .chance(field), bounds: 0...1_000_000)
+  private static func chance(
+    _ path: String, _ field: WritableKeyPath<FaultPlan, Int>, of unit: String = "steps", _ summary: String
+  ) -> Self {
+    Self(path: path, summary: summary, kind: .chance(field), bounds: 0...1_000_000, unit: unit)
   }
 
   private static func number(

@@ -21,8 +21,9 @@ import Testing
 
   @Test("a test is named by its function or its title, after its suite")
   func forms() {
-    let document = "| a | (s) FirstTests `one`, “two words”; none; ThirdTests; `FourthTests.three`; “four” |"
-    #expect(Self.citations(in: document).map(\.test) == ["one", "two words", "three"])
+    let document =
+      "| a | (s) FirstTests `one`, “two words”; OtherTests.FifthTests `five`; none; ThirdTests; `FourthTests.three`; “four” |"
+    #expect(Self.citations(in: document).map(\.test) == ["one", "two words", "five", "three"])
     let source = "@Test(\"two words\")\nfunc one() {}\n@Test func `three`() {}"
     #expect(["one", "two words", "three"].allSatisfy { Citation(suite: "", test: $0).isFound(in: source) })
     #expect(!Citation(suite: "", test: "two").isFound(in: source))
@@ -38,12 +39,12 @@ import Testing
   }
 
   private static func citations(in document: String) -> [Citation] {
-    let lists = document.matches(of: /\b([A-Z]\w*Tests) ((?:`\w+`|“[^”]+”)(?:, (?:`\w+`|“[^”]+”))*)/)
-      .flatMap { list in
-        list.2.matches(of: /`(\w+)`|“([^”]+)”/).map { name in
-          Citation(suite: String(list.1), test: String(name.1 ?? name.2 ?? ""))
-        }
+    let list = /\b((?:[A-Z]\w*Tests\.)?[A-Z]\w*Tests) ((?:`\w+`|“[^”]+”)(?:, (?:`\w+`|“[^”]+”))*)/
+    let lists = document.matches(of: list).flatMap { list in
+      list.2.matches(of: /`(\w+)`|“([^”]+)”/).map { name in
+        Citation(suite: String(list.1), test: String(name.1 ?? name.2 ?? ""))
       }
+    }
     // A suite may stand behind its target, as in `MeshNodeTests.DiskTests`.
     let members = document.matches(of: /`([A-Z]\w*Tests)\.(?!\w*Tests`)(\w+)`/).map {
       Citation(suite: String($0.1), test: String($0.2))
@@ -51,12 +52,13 @@ import Testing
     return lists + members
   }
 
-  /// Returns the sources of the tests by the suites that they declare or extend. Several targets have a suite of one
-  /// name.
+  /// Returns the sources of the tests by the suites that they declare or extend, with and without the target. Several
+  /// targets have a suite of one name.
   private static func suites() throws -> [String: [String]] {
     try files(below: "Tests", suffix: ".swift").reduce(into: [:]) { suites, file in
-      for suite in Set(file.text.matches(of: /(?:struct|class|enum|extension) (\w+Tests)\b/).map { String($0.1) }) {
-        suites[suite, default: []].append(file.text)
+      let target = file.name.prefix { $0 != "/" }
+      for suite in Set(file.text.matches(of: /(?:struct|class|enum|extension) (\w+Tests)\b/).map(\.1)) {
+        for name in ["\(suite)", "\(target).\(suite)"] { suites[name, default: []].append(file.text) }
       }
     }
   }

@@ -393,7 +393,7 @@ def authors_by_the_thousand(scene):
     scene.restart()
 
 
-@attack("header: number", "message line: headers (count)")
+@attack("header: number", "message excerpt: headers (count)")
 def a_log_that_forks_everywhere(scene):
     """Forks its own logs at many places, shows both branches, and names an honest device in a made-up proof; only its
     own logs may end."""

@@ -55,7 +55,7 @@ def tips_that_honest_devices_never_signed(scene):
             time.sleep(0.02)
 
 
-@attack("message line: headers[] (length)", "message line request: number")
+@attack("message excerpt: headers[] (length)", "message excerpt request: number")
 def lines_that_honest_devices_never_signed(scene):
     """Answers with made-up parts of honest logs, signed by nobody or by itself; the honest devices must still write."""
     member, zone, session = scene.enter()
@@ -70,7 +70,7 @@ def lines_that_honest_devices_never_signed(scene):
                 session = scene.again(member, session)
                 session.try_send("heads", zone=zone.id, heads=[
                     {"author": author, "number": header["number"], "id": os.urandom(16)}])
-                session.try_send("line", zone=zone.id, headers=[
+                session.try_send("excerpt", zone=zone.id, headers=[
                     {"header": {**header, **changed}, "body": body, "signature": signature}])
         scene.answered(session)
 
@@ -183,7 +183,7 @@ def digests_that_differ(scene):
     scene.answered(session, 60)
 
 
-@attack("message line request: author.instance", "message line request: number")
+@attack("message excerpt request: author.instance", "message excerpt request: number")
 def log_requests_without_end(scene):
     """Asks thousands of times for parts of every log, of logs that do not exist, and at number 2^64-1; honest rows must
     pass meanwhile."""
@@ -192,7 +192,7 @@ def log_requests_without_end(scene):
     for author in authors:
         for number in (0, 1, 100, MAX):
             session = scene.again(member, session)
-            flood(session, scene.many(200), "line request", zone=zone.id, author=author, number=number)
+            flood(session, scene.many(200), "excerpt request", zone=zone.id, author=author, number=number)
     scene.answered(session, 60)
 
 

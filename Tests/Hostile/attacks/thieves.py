@@ -112,7 +112,7 @@ def policies_of_a_stolen_device(scene):
             (one["column"], one["policy"]) for one in node.report("schema")["policies"]} <= {("stars", "counter")}, 20)
 
 
-@attack("act fork", "message line request: number", alone=True)
+@attack("act fork", "message excerpt request: number", alone=True)
 def a_stolen_device_with_two_lives(scene):
     """Forks its own logs in the private zone and the share before it is revoked, tells each honest device another branch, and gives the
     other branches to a participant; honest devices agree."""

@@ -32,28 +32,28 @@ public struct ControlClientError: Error, Refusing, Equatable, CustomStringConver
   ///
   /// - Parameter socket: The path of the home's control socket.
   package static func noDaemon(_ socket: String) -> Self {
-    Self(code: .noDaemon, message: "No daemon runs on this home (\(socket) does not answer). Start it with mesh serve.")
+    Self(code: .noDaemon, message: "no daemon runs on this home (\(socket) does not answer). Start it with mesh serve.")
   }
 
   static func notAnswering(_ socket: String, _ limit: Duration) -> Self {
     Self(
       code: .notAnswering,
       message:
-        "The daemon at \(socket) has not answered within \(Int(limit.inSeconds)) seconds. Look at its log, or restart it."
+        "the daemon at \(socket) has not answered within \(Int(limit.inSeconds)) seconds. Look at its log, or restart it."
     )
   }
 
   static let closed = Self(
     code: .closed,
     message:
-      "The daemon went away before it had answered: it was stopped, or it ended (its log says why). Start it with mesh serve, and "
+      "the daemon went away before it had answered: it was stopped, or it ended (its log says why). Start it with mesh serve, and "
       + "run this command again; what was done before may be done already.")
 
   static func tooLong(_ what: String, _ bytes: Int) -> Self {
     Self(
       code: .garbled,
       message:
-        "The daemon's answer to \(what) has \(bytes) bytes, and a client takes \(ControlExchange.answerLimit) at most: ask for less."
+        "the daemon's answer to \(what) has \(bytes) bytes, and a client takes \(ControlExchange.answerLimit) at most: ask for less."
     )
   }
 
@@ -70,12 +70,12 @@ public struct ControlClientError: Error, Refusing, Equatable, CustomStringConver
     return Self(
       code: .version,
       message:
-        "The program that runs the node has \(theirs), and this one has mesh \(mine), so they don't understand each other in "
+        "the program that runs the node has \(theirs), and this one has mesh \(mine), so they don't understand each other in "
         + "\(what). \(remedy)")
   }
 
   static func garbled(_ what: String) -> Self {
     Self(
-      code: .garbled, message: "The daemon's answer to \(what) is not understood. Does it run another version of mesh?")
+      code: .garbled, message: "the daemon's answer to \(what) is not understood. Does it run another version of mesh?")
   }
 }

@@ -47,7 +47,7 @@ public struct Refusal: Error, Codable, Hashable, Sendable, CustomStringConvertib
   ///   - tried: Each address that is dialled, since when, and what came of it.
   ///   - knowsOthers: Whether the account has another device, or shares with another account.
   package static func noMember(tried: [String], knowsOthers: Bool) -> Refusal {
-    var message = "No other device of this mesh is connected"
+    var message = "no other device of this mesh is connected"
     if !tried.isEmpty {
       message +=
         ":\n  " + tried.joined(separator: "\n  ") + "\nCheck that a daemon runs there (mesh serve). A device that has "

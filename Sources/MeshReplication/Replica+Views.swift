@@ -16,7 +16,7 @@ extension Replica {
   package func noteOtherFile() {
     incidents.notify(
       "the database has nothing of what this device synchronized: another file took its place, or it was created again. Put "
-        + "the right file there, or take up the tables of this one: mesh schema, and mesh track")
+        + "the right file there, or track this file's tables: mesh schema, and mesh track")
   }
   /// The number of refused change sets since the start, by reason.
   package var refusals: [String: Int] { incidents.refusals }

@@ -22,7 +22,7 @@ extension Account {
     var yes = false
 
     func validate() throws {
-      if json.isOn, !yes { throw ValidationError("--json asks no question: confirm the erasure with --yes.") }
+      if json.isOn, !yes { throw ValidationError("--json can't ask: add --yes.") }
     }
 
     func run() async throws {

@@ -14,7 +14,7 @@ struct Account: AsyncParsableCommand {
 
   struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Show the account, its devices and its keys.",
+      abstract: "Show the account, and where its keys are.",
       discussion: """
         Example:
           mesh account show --json

@@ -88,7 +88,7 @@ struct AssetCommand: AsyncParsableCommand {
       let (state, limit) = (AssetShowRequest(table: table, key: key, column: column), timeout.duration)
       // This is the time between two checks. A check of a table takes longer.
       let look = Duration.milliseconds(key == nil ? 1_000 : 200)
-      let need = NodeAccess.Need.daemon(because: "Only a running daemon downloads BLOBs.")
+      let need = NodeAccess.Need.daemon(because: "only a running daemon downloads BLOBs.")
       let report = try await home.access().withNode(need) { node in
         try await ProgressLine.during("fetching", detail: { await Self.progress(node, state) }) {
           let deadline = ContinuousClock.now + limit
@@ -157,7 +157,7 @@ struct AssetCommand: AsyncParsableCommand {
     func run() async throws {
       let request = AssetEvictRequest(
         table: place.table, key: place.key, column: place.column, force: isForced)
-      let need = NodeAccess.Need.daemon(because: "Only a running daemon can ask which other devices have it.")
+      let need = NodeAccess.Need.daemon(because: "only a running daemon can ask which other devices have it.")
       let report = try await home.access().perform(request, need)
       try AssetCommand.show(report, json)
     }
@@ -229,7 +229,7 @@ struct AssetCommand: AsyncParsableCommand {
     if let writer = item.writtenBy { facts.append(("written by", named(writer))) }
     if let source = item.lastSource {
       facts.append(
-        ("some had by", "\(Output.named(source.device, source.name)), until it left, \(ControlJSON.text(source.left))"))
+        ("partly on", "\(Output.named(source.device, source.name)), until it left at \(ControlJSON.text(source.left))"))
     }
     return facts
   }

@@ -40,7 +40,7 @@ struct Device: AsyncParsableCommand {
 
     func run() async throws {
       let need = NodeAccess.Need.daemon(
-        because: "An invite contains the addresses of the running daemon, and the new device dials them.")
+        because: "an invite contains the addresses of the running daemon, and the new device dials them.")
       let report = try await home.access().perform(InviteRequest(expires: expires), need)
       if json.isOn { return try Output.json(report) }
       Output.facts([
@@ -86,7 +86,7 @@ struct Device: AsyncParsableCommand {
         An administrator can't revoke another one.
 
         If other devices of the account have changes by the device that this one lacks, they undo them and list them in \
-        “mesh conflicts”.
+        mesh conflicts.
 
         Examples:
           mesh device revoke laptop
@@ -100,7 +100,7 @@ struct Device: AsyncParsableCommand {
     var device: String
 
     func run() async throws {
-      let need = NodeAccess.Need.daemon(because: "Only a running daemon can tell the other devices.")
+      let need = NodeAccess.Need.daemon(because: "only a running daemon can tell the other devices.")
       let report = try await home.access().perform(RevokeRequest(device: device), need)
       if json.isOn { return try Output.json(report) }
       Output.facts([
@@ -126,7 +126,7 @@ struct Device: AsyncParsableCommand {
     @OptionGroup var json: JSONFlag
 
     func run() async throws {
-      let need = NodeAccess.Need.daemon(because: "Only a running daemon can tell the other devices.")
+      let need = NodeAccess.Need.daemon(because: "only a running daemon can tell the other devices.")
       let report = try await home.access().perform(RestampRequest(), need)
       if json.isOn { return try Output.json(report) }
       Output.facts(

@@ -176,7 +176,7 @@ struct Held: AsyncParsableCommand {
     @Flag(help: "Delete without asking.") var yes = false
 
     func run() async throws {
-      if json.isOn, !yes { throw ValidationError("--json can't ask: add --yes to delete.") }
+      if json.isOn, !yes { throw ValidationError("--json can't ask: add --yes.") }
       let access = try home.access()
       var zone = zone
       if !yes {

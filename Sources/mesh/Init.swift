@@ -109,7 +109,7 @@ struct Init: AsyncParsableCommand {
     if report.joined {
       Output.note(
         report.adopted.isEmpty
-          ? "Joined. Next: mesh serve. “mesh schema” shows tables of the account that this file lacks."
+          ? "Joined. Next: mesh serve. mesh schema shows tables of the account that this file lacks."
           : "Joined. Next: mesh serve")
     } else {
       Output.note("Next: mesh track TABLE…, then mesh serve. Write down the recovery key: mesh account recovery")

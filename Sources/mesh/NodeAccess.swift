@@ -88,7 +88,7 @@ struct NodeAccess {
       throw Refusal(
         code: "daemon.notAccepting",
         message:
-          "The daemon (process \(holder.pid)) has \(home.path) and accepts no requests. See its log, or stop it: "
+          "the daemon (process \(holder.pid)) has \(home.path) and accepts no requests. See its log, or stop it: "
           + "kill \(holder.pid)",
         exit: .daemonNeeded)
     }

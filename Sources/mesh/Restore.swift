@@ -6,10 +6,10 @@ struct Restore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Restore a value that was overwritten, or a record that was deleted.",
     discussion: """
-      A deleted record comes back with its last values. If several zones had a record with the key, --zone says which one. With \
-      --column, the named columns of a live record get their former \
-      values, as mesh explain record shows them. With --conflict, the value or the delete that lost in a conflict comes back. \
-      A restore is an edit of now and goes to the other machines. It reads the whole log of the record's zone.
+      A deleted record comes back with its last values. If several zones had a record with the key, --zone says which one. \
+      With --column, the named columns of a live record get their former values, as mesh explain record shows them. With \
+      --conflict, the value or the delete that lost in a conflict comes back. A restore is an edit of now and goes to the \
+      other machines. It reads the whole log of the record's zone.
 
       Examples:
         mesh restore notes n1

@@ -22,7 +22,7 @@ struct ShareCommand: AsyncParsableCommand {
       Stop.self, List.self, Show.self, Receipt.self,
     ])
 
-  static let need = NodeAccess.Need.daemon(because: "Only a running daemon can tell the other members.")
+  static let need = NodeAccess.Need.daemon(because: "only a running daemon can tell the other members.")
 
   private static func role(_ share: ShareReport) -> String {
     share.stopped ? "\(share.role.rawValue), stopped" : share.role.rawValue
@@ -101,8 +101,8 @@ extension ShareCommand {
       abstract: "Print an invite with which another account can join.",
       discussion: """
         The last line printed is the invite. It admits one account, through this daemon. With --open it admits any number of \
-        accounts, through any member's daemon. With --for it admits one account only. With both, any member's daemon admits \
-        that account, also when it comes again after it has left. Keep the invite secret.
+        accounts, through any member's daemon. With --for, it admits only the named account. With both, any member's daemon \
+        admits that account, also when it comes again after it has left. Keep the invite secret.
 
         Examples:
           mesh share invite Groceries --permission read-write
@@ -117,7 +117,9 @@ extension ShareCommand {
     var expires: Duration?
     @Option(help: "How many accounts it admits. (default: 1)") var uses: UInt64?
     @Flag(help: "Admit any number of accounts, through any member.") var open = false
-    @Option(name: .customLong("for"), help: "The only account that it admits. mesh account show prints its id there.")
+    @Option(
+      name: .customLong("for"),
+      help: "The only account that it admits. On a device of that account, mesh account show prints the id.")
     var account: String?
 
     func validate() throws {
@@ -159,7 +161,7 @@ extension ShareCommand {
     var peers: [HostPort] = []
 
     func validate() throws {
-      if json.isOn, !yes { throw ValidationError("--json can't ask: add --yes to join.") }
+      if json.isOn, !yes { throw ValidationError("--json can't ask: add --yes.") }
     }
 
     /// The time between two attempts while the admitting device is away.
@@ -470,7 +472,7 @@ extension ShareCommand {
       var table = TextTable("NOTED", "TABLE", "KEY", "REASON", "COLUMN", "VALUE")
       for one in report.receipts {
         let values = (one.values ?? [:]).sorted { $0.key < $1.key }
-        let head = (one.noted.ISO8601Format(), one.table, "\(one.key)", one.reason.rawValue)
+        let head = (one.noted.ISO8601Format(), one.table, "\(one.key)", Self.name(one.reason))
         let first =
           values.first.map { ($0.key, Output.shortened($0.value)) } ?? (one.values == nil ? "deleted" : "", "")
         table.add(head.0, head.1, head.2, head.3, first.0, first.1)
@@ -478,13 +480,21 @@ extension ShareCommand {
       }
       Output.print(table.text)
       for reason in Set(report.receipts.map(\.reason)).sorted(by: { $0.rawValue < $1.rawValue }) {
-        Output.print("\(reason.rawValue): \(Self.meaning(reason))")
+        Output.print("\(Self.name(reason)): \(Self.meaning(reason))")
+      }
+    }
+
+    private static func name(_ reason: ShareReceiptReport.Receipt.Reason) -> String {
+      switch reason {
+      case .notPermitted: "not-permitted"
+      case .cut: "cut"
       }
     }
 
     private static func meaning(_ reason: ShareReceiptReport.Receipt.Reason) -> String {
       switch reason {
-      case .notPermitted: "when this device was about to send it, the share was read-only for the account, or over."
+      case .notPermitted:
+        "when this device was about to send it, the share was read-only for the account, or had ended."
       case .cut:
         "the account lost the permission, or the share ended for it, before all of the owner's devices had confirmed this "
           + "write. If the account was removed, the share may have it all the same."

@@ -57,7 +57,7 @@ struct Status: AsyncParsableCommand {
       facts.append(("receipts", "\(count): rejected by the share (mesh share receipt \(share))"))
     }
     for (share, reason) in report.ended.sorted(by: { $0.key < $1.key }) {
-      facts.append(("share over", "\(reason) (mesh share show \(share))"))
+      facts.append(("share ended", "\(reason) (mesh share show \(share))"))
     }
     Output.facts(facts)
     if !report.zones.isEmpty { Output.print("\n" + ZonesCommand.table(report.zones).text) }
@@ -107,7 +107,7 @@ struct Peers: AsyncParsableCommand {
   @OptionGroup var json: JSONFlag
 
   func run() async throws {
-    let need = NodeAccess.Need.daemon(because: "Only a running daemon is connected to peers.")
+    let need = NodeAccess.Need.daemon(because: "only a running daemon is connected to peers.")
     let report = try await home.access().perform(PeersRequest(), need)
     if json.isOn { return try Output.json(report) }
     Output.print(report.peers.isEmpty ? "No other device is known yet." : Self.table(report.peers).text)

@@ -24,7 +24,7 @@ struct Verify: AsyncParsableCommand {
 
   func run() async throws {
     let timeout = timeout.duration
-    let need = NodeAccess.Need.daemon(because: "Only a running daemon is connected to the devices to compare with.")
+    let need = NodeAccess.Need.daemon(because: "only a running daemon is connected to the devices to compare with.")
     let report = try await home.access().withNode(need) { node in
       try await ProgressLine.during("waiting for equal vectors", detail: { await ProgressLine.behind(node) }) {
         try await node.perform(VerifyRequest(timeout: timeout))
@@ -97,7 +97,7 @@ struct Wait: AsyncParsableCommand {
 
   func run() async throws {
     let timeout = timeout.duration
-    let need = NodeAccess.Need.daemon(because: "Only a running daemon sends and receives.")
+    let need = NodeAccess.Need.daemon(because: "only a running daemon sends and receives.")
     let report = try await home.access().withNode(need) { node in
       try await ProgressLine.during("waiting", detail: { await ProgressLine.behind(node) }) {
         try await node.perform(WaitRequest(timeout: timeout))

@@ -67,7 +67,7 @@ import Testing
   @Test func aDurationThatIsNoneIsExplained() async throws {
     try await MeshProcess.scope { mesh in
       let finished = try await mesh.run("wait", "--timeout", "soon")
-      #expect(finished.stderr.contains("A duration is a whole number and its unit: 90s, 15m, 2h or 7d."))
+      #expect(finished.stderr.contains("a duration is a whole number and its unit: 90s, 15m, 2h or 7d."))
     }
   }
 }

@@ -36,7 +36,7 @@ extension Daemons {
 
     @Test func aNodeThatDoesNotOpenSaysWhy() async throws {
       try await MeshProcess.scope { mesh in
-        #expect(try await faults(mesh)["home"]?.what.contains("There is no node's home") == true)
+        #expect(try await faults(mesh)["home"]?.what.contains("there is no node's home") == true)
         try await node(mesh)
         try FileManager.default.moveItem(atPath: mesh.database, toPath: "\(mesh.directory)/away.db")
         #expect(try await faults(mesh)["database"]?.what.contains("is not there") == true)

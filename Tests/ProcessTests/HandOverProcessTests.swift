@@ -105,7 +105,7 @@ extension Daemons {
         #expect(refusal?.code == "yield.daemon")
         let second = try await mesh.run("serve", "--listen", "127.0.0.1:0")
         #expect(second.status == ExitStatus.refused.rawValue)
-        #expect(second.stderr.contains("A daemon (process \(daemon.pid)) serves \(mesh.home). Stop it first"))
+        #expect(second.stderr.contains("a daemon (process \(daemon.pid)) serves \(mesh.home). Stop it first"))
         engine.stop()
       }
     }
@@ -146,7 +146,7 @@ extension Daemons {
       lock.truncate(0)
       lock.write("%d daemon\\n" % os.getpid())
       lock.flush()
-      body = b'{"error":{"code":"control.route","exit":2,"message":"There is no such route.","reasons":[]}}'
+      body = b'{"error":{"code":"control.route","exit":2,"message":"there is no such route.","reasons":[]}}'
       server = socket.socket(socket.AF_UNIX)
       server.bind(os.path.join(home, "control.sock"))
       server.listen(16)

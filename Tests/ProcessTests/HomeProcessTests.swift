@@ -27,7 +27,7 @@ import Testing
     try await MeshProcess.scope { mesh in
       let finished = try await mesh.run(verb + (Self.arguments[verb.joined(separator: " ")] ?? []))
       #expect(finished.status == ExitStatus.refused.rawValue)
-      #expect(finished.stderr.contains("There is no node's home at \(mesh.home)"))
+      #expect(finished.stderr.contains("there is no node's home at \(mesh.home)"))
       #expect(finished.stderr.contains("mesh init"))
       #expect(finished.stdout.isEmpty)
     }
@@ -69,7 +69,7 @@ import Testing
       let lock = try makeHome(mesh).lock(as: .daemon)
       let finished = try await mesh.run("serve")
       #expect(finished.status == ExitStatus.refused.rawValue)
-      #expect(finished.stderr.contains("A daemon (process \(getpid())) serves \(mesh.home)"))
+      #expect(finished.stderr.contains("a daemon (process \(getpid())) serves \(mesh.home)"))
       lock.release()
     }
   }

@@ -45,7 +45,7 @@ extension Daemons {
         let second = try await serve(mesh)
         let refused = try await second.finished(within: .seconds(5))
         #expect(refused.status == ExitStatus.refused.rawValue)
-        #expect(refused.stderr.contains("A daemon (process \(daemon.pid)) serves \(mesh.home)"))
+        #expect(refused.stderr.contains("a daemon (process \(daemon.pid)) serves \(mesh.home)"))
         let patient = try await mesh.start(["wait", "--timeout", "1s"])
         #expect(try await patient.finished(within: .seconds(20)).stderr.contains("is locked by process \(holder.pid)"))
         holder.send(SIGUSR1)

@@ -53,7 +53,7 @@ extension Daemons {
         }
         let checks = try await laptop.report(DoctorReport.self, "doctor").checks.filter { $0.name == "history" }
         #expect(checks.map(\.state) == [.warning])
-        #expect(checks.allSatisfy { $0.what.components(separatedBy: "change sets came").count == 2 })
+        #expect(checks.allSatisfy { $0.what.components(separatedBy: "another device sent change sets").count == 2 })
         #expect(checks.allSatisfy { $0.what.contains("the database has nothing of what this device synchronized") })
         #expect(try await laptop.run("status").stdout.contains("warning"))
       }

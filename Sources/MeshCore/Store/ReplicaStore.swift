@@ -142,10 +142,10 @@ package protocol LogStore {
   func changeSets(
     _ zone: ZoneID, beyond vector: VersionVector, after position: Int64, maximumBytes: Int
   ) throws -> ChangeSetBatch
-  /// Returns whether change sets are kept that `cut` reverted with `Aftermath.receipt`.
+  /// Returns whether the zone has rejected change sets that are kept as receipts.
   func hasTakenBack(_ zone: ZoneID) throws -> Bool
-  /// Stores again, as `store` does, a slice of the change sets that `cut` reverted with `Aftermath.receipt`. For each
-  /// author, it takes the change sets that continue the log here, up to the first that doesn't satisfy `stands`.
+  /// Stores again, as `store` does, a slice of the rejected change sets that are kept as receipts. For each author, it
+  /// takes the change sets that continue the log here, up to the first that doesn't satisfy `stands`.
   ///
   /// - Returns: False if there was none to store.
   func putBack(_ zone: ZoneID, where stands: (ChangeSet) -> Bool) throws -> Bool

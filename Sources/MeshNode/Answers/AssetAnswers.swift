@@ -40,7 +40,7 @@ struct AssetAnswers: NodePart {
 
   nonisolated(nonsending) func evict(_ request: AssetEvictRequest) async throws -> AssetReport {
     guard let key = request.key else {
-      throw Refusal(code: "evict.what", message: "Say which record: its key follows the table.", exit: .usage)
+      throw Refusal(code: "evict.what", message: "say which record: its key follows the table.", exit: .usage)
     }
     let places = try places(request.table, key, request.column).filter { $0.here > 0 || $0.isFetched }
     for asset in Set(places.map(\.asset.id)).sorted() {
@@ -70,7 +70,7 @@ struct AssetAnswers: NodePart {
 
   private nonisolated(nonsending) func evict(_ asset: AssetID, zones: Set<ZoneID>, force: Bool) async throws {
     guard replica.copies.beginEviction(asset, zones: zones) else {
-      throw Refusal(code: "asset.busy", message: "This BLOB is being evicted already.")
+      throw Refusal(code: "asset.busy", message: "this BLOB is being evicted already.")
     }
     defer { replica.copies.endEviction(asset) }
     driver.performActions()
@@ -99,7 +99,7 @@ struct AssetAnswers: NodePart {
     throw Refusal(
       code: "asset.lastCopy",
       message:
-        "No other device of this account is connected now and says that it has this BLOB, so the bytes here may be the only ones. In "
+        "no other device of this account is connected now and says that it has this BLOB, so the bytes here may be the only ones. In "
         + "another account's share, a device of the owner's counts as well, and one of another participant never does. Connect one "
         + "that has the BLOB (mesh peers), or remove the bytes here all the same: add --force.")
   }
@@ -164,7 +164,7 @@ struct AssetAnswers: NodePart {
       throw Refusal(
         code: "record.unknown",
         message:
-          "The table \(shownTable) has no record \(shownKey). A key is given as its column has it: 7 is the number, '7' the text."
+          "the table \(shownTable) has no record \(shownKey). A key is given as its column has it: 7 is the number, '7' the text."
       )
     case .unknownColumn(let names):
       throw Refusal(
@@ -176,17 +176,17 @@ struct AssetAnswers: NodePart {
       throw Refusal(
         code: "rows.pending",
         message:
-          "A write to the record \(shownKey) of \(shownTable) is still pending: try again, or see mesh status."
+          "a write to the record \(shownKey) of \(shownTable) is still pending: try again, or see mesh status."
       )
     case .tooLong(let message):
-      throw Refusal(code: "asset.tooLong", message: "The record \(shownKey) of \(shownTable) is not sent: \(message).")
+      throw Refusal(code: "asset.tooLong", message: "the record \(shownKey) of \(shownTable) is not sent: \(message).")
     case .short:
       throw Refusal(
         code: "asset.unknown",
-        message: "The record \(shownKey) of \(shownTable) has no BLOB of more than 16 KiB"
+        message: "the record \(shownKey) of \(shownTable) has no BLOB of more than 16 KiB"
           + (column == nil ? "" : " in the column \(shownColumn)") + "; shorter ones are sent with their rows.")
     @unknown default:
-      throw Refusal(code: "asset.unknown", message: "The record \(shownKey) of \(shownTable) has no such BLOB.")
+      throw Refusal(code: "asset.unknown", message: "the record \(shownKey) of \(shownTable) has no such BLOB.")
     }
   }
 

@@ -28,7 +28,7 @@ struct ConflictAnswers: NodePart {
     throw Refusal(
       code: "device.unknown",
       message: named.isEmpty
-        ? "No device in the conflicts here is called \(printable(text)): mesh conflicts --json names them."
+        ? "no device in the conflicts here is called \(printable(text)): mesh conflicts --json names them."
         : "\(named.count) devices in the conflicts here are called \(printable(text)): mesh conflicts --json has their ids."
     )
   }
@@ -69,7 +69,7 @@ struct ConflictAnswers: NodePart {
     if let conflict = request.conflict { return try store.history.restore(.conflict(conflict)) { replica.reader($0) } }
     guard let table = request.table, let key = request.key else {
       throw Refusal(
-        code: "restore.what", message: "Say what is to be restored: a table and a key, or a conflict.", exit: .usage)
+        code: "restore.what", message: "say what is to be restored: a table and a key, or a conflict.", exit: .usage)
     }
     let zone = try request.zone.map(zone(named:))
     // A text may stand for several keys. The first that exists counts.

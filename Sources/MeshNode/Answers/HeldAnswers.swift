@@ -70,7 +70,7 @@ struct HeldAnswers: NodePart {
   /// Returns the possible keys for each text, after what programs wrote is merged.
   private nonisolated(nonsending) func keys(_ texts: [String], _ table: String) async throws -> [[Value]] {
     guard !texts.isEmpty else {
-      throw Refusal(code: "discard.what", message: "Say which records: a table, and their keys.", exit: .usage)
+      throw Refusal(code: "discard.what", message: "say which records: a table, and their keys.", exit: .usage)
     }
     try await takeInWrites()
     return try texts.map { try store.tables.keys(written: $0, table: table) }

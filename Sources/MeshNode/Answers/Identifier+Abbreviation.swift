@@ -11,7 +11,7 @@ extension NodePart {
     throw Refusal(
       code: "zone.unknown",
       message: titled.isEmpty
-        ? "No zone is called \(printable(text)): mesh zones lists them."
+        ? "no zone is called \(printable(text)): mesh zones lists them."
         : "\(titled.count) zones are called \(printable(text)): mesh zones lists their ids.")
   }
 }

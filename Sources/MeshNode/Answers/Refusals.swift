@@ -17,7 +17,7 @@ extension Refusal {
   static func rowsPending(_ obstacle: String) -> Refusal {
     Refusal(
       code: "rows.pending",
-      message: "Rows are pending that can't be signed now, and \(obstacle). See mesh status for the reason.")
+      message: "rows are pending that can't be signed now, and \(obstacle). See mesh status for the reason.")
   }
 
   /// The refusal of a database whose home is another one.

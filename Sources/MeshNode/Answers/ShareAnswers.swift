@@ -88,7 +88,7 @@ struct ShareAnswers: NodePart {
   nonisolated(nonsending) func create(_ request: ShareCreateRequest) async throws -> ShareReport {
     guard try store.tables.hasTable(request.table) else {
       throw Refusal(
-        code: "share.refused", message: "There is no table \(printable(request.table)) in \(store.path).")
+        code: "share.refused", message: "there is no table \(printable(request.table)) in \(store.path).")
     }
     let names = try store.tables.keys(written: request.key, table: request.table).map {
       RecordName(table: request.table, key: $0)
@@ -116,7 +116,7 @@ struct ShareAnswers: NodePart {
       throw Refusal(
         code: "share.title",
         message:
-          "A share's title has 1 to \(Limits.deviceName) bytes, not blanks only, and no control characters: \(way).")
+          "a share's title has 1 to \(Limits.deviceName) bytes, not blanks only, and no control characters: \(way).")
     }
   }
 
@@ -126,7 +126,7 @@ struct ShareAnswers: NodePart {
     let account = try request.account.map(invited)
     if account == DisplayedID(replica.account.id) {
       throw Refusal(
-        code: "account.own", message: "This is the account that invites: its devices have the share already.",
+        code: "account.own", message: "this is the account that invites: its devices have the share already.",
         exit: .usage)
     }
     let now = time.now
@@ -171,13 +171,13 @@ struct ShareAnswers: NodePart {
           + "set-permission"
         throw Refusal(
           code: "share.notPermitted",
-          message: "Not restored: \(why). The values stay here: mesh share receipt --json shows them.")
+          message: "not restored: \(why). The values stay here: mesh share receipt --json shows them.")
       }
       if let reason = try replica.zoneView(zone)?.cannotWrite {
         throw Refusal(
           code: "share.notPermitted",
           message:
-            "This device can't write to the share now, so nothing can be restored: \(reason). The values stay here.")
+            "this device can't write to the share now, so nothing can be restored: \(reason). The values stay here.")
       }
       (restored, inTheWay) = try store.zones.restoreReceipts(zone)
       replica.databaseChanged()

@@ -51,7 +51,7 @@ struct ShareJoinAnswers: NodePart {
     if let joined { return joined }
     throw Refusal(
       code: "link.unreachable",
-      message: "No address of the invite could be reached:\n  " + reasons.joined(separator: "\n  ")
+      message: "no address of the invite could be reached:\n  " + reasons.joined(separator: "\n  ")
         + "\nCheck that a member's daemon runs there and that the network lets this machine through, or name another member's "
         + "address with --peer.", exit: .noMember)
   }
@@ -118,7 +118,7 @@ struct ShareJoinAnswers: NodePart {
         case .done(let joined): return try adopt(joined, link, at: address, offer, isRootTaken: isTaken)
         case .wait(let reason):
           return joinReport(.waiting, link, offer?.title ?? "", offer?.root, offer?.permission, reason)
-        case .refused(let reason): throw Refusal(code: Self.refusedCode, message: "Joining was refused: \(reason).")
+        case .refused(let reason): throw Refusal(code: Self.refusedCode, message: "joining was refused: \(reason).")
         }
       }
       guard let bytes = await messages.next() else {
@@ -129,7 +129,7 @@ struct ShareJoinAnswers: NodePart {
       } catch {
         throw Refusal(
           code: Self.refusedCode,
-          message: "Joining was refused: what the node at \(address) said breaks a rule of the format: \(error).")
+          message: "joining was refused: what the node at \(address) said breaks a rule of the format: \(error).")
       }
     }
   }

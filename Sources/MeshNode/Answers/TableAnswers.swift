@@ -40,7 +40,7 @@ struct TableAnswers: NodePart {
   private static func unknownPolicy(_ name: String) -> Refusal {
     let known = ColumnPolicy.allCases.map(\.name).joined(separator: ", ")
     return Refusal(
-      code: "policy.unknown", message: "There is no policy \(printable(name)). The policies are \(known).")
+      code: "policy.unknown", message: "there is no policy \(printable(name)). The policies are \(known).")
   }
 
   nonisolated(nonsending) func untrack(_ tables: [String]) async throws -> UntrackReport {

@@ -11,7 +11,7 @@ struct YieldAnswers: NodePart {
   static func daemon(_ home: Home) -> Refusal {
     Refusal(
       code: "yield.daemon",
-      message: "A daemon (process \(getpid())) serves \(home.path). Stop it first: kill \(getpid())")
+      message: "a daemon (process \(getpid())) serves \(home.path). Stop it first: kill \(getpid())")
   }
 
   /// Leaves the node to another process if an app runs it, unless only the app's functions make the schema work.
@@ -24,7 +24,7 @@ struct YieldAnswers: NodePart {
         throw Refusal(
           code: "yield.functions",
           message:
-            "An app (process \(process)) runs the node of \(home.path), and only the app can: the schema calls "
+            "an app (process \(process)) runs the node of \(home.path), and only the app can: the schema calls "
             + "\(missing.map { "\(printable($0))()" }.joined(separator: ", ")), which mesh doesn't have. The app synchronizes the "
             + "database as long as it runs. To run mesh serve, remove these functions from the schema.")
       }

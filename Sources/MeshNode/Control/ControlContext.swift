@@ -24,7 +24,7 @@ struct OwnProcessesOnly: RouterMiddleware {
     _ request: Request, context: ControlContext, next: (Request, ControlContext) async throws -> Response
   ) async throws -> Response {
     guard try await PeerCredentials.areOurs(on: context.channel) else {
-      throw Refusal(code: "control.user", message: "This socket answers its owner and root only.")
+      throw Refusal(code: "control.user", message: "this socket answers its owner and root only.")
     }
     return try await next(request, context)
   }
@@ -54,18 +54,18 @@ struct RefusalAnswers: RouterMiddleware {
     switch error {
     case let error as any Refusing: error.refusal
     case let error as HTTPError where error.status == .notFound:
-      Refusal(code: Refusal.noRoute, message: "There is no \(request.method) \(request.uri.path).", exit: .usage)
+      Refusal(code: Refusal.noRoute, message: "there is no \(request.method) \(request.uri.path).", exit: .usage)
     case let error as HTTPError:
       Refusal(code: "control.request", message: error.body ?? error.status.reasonPhrase, exit: .usage)
     case is DecodingError:
       Refusal(
-        code: "control.request", message: "The body is not what \(request.method) \(request.uri.path) takes.",
+        code: "control.request", message: "the body is not what \(request.method) \(request.uri.path) takes.",
         exit: .usage)
     case is CancellationError:
-      Refusal(code: Refusal.stopping, message: "The daemon is stopping. Try again when it runs.", exit: .daemonNeeded)
+      Refusal(code: Refusal.stopping, message: "the daemon is stopping. Try again when it runs.", exit: .daemonNeeded)
     default:
       Refusal(
-        code: Self.internalCode, message: "The daemon failed unexpectedly (\(type(of: error))). Its log says when.")
+        code: Self.internalCode, message: "the daemon failed unexpectedly (\(type(of: error))). Its log says when.")
     }
   }
 

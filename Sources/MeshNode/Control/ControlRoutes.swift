@@ -30,7 +30,7 @@ struct ControlRoutes {
       buffer = try await request.body.collect(upTo: ControlContext.bodyLimit)
     } catch is NIOTooManyBytesError {
       throw Refusal(
-        code: "control.tooLong", message: "A request's body has at most \(ControlContext.bodyLimit) bytes.",
+        code: "control.tooLong", message: "a request's body has at most \(ControlContext.bodyLimit) bytes.",
         exit: .usage)
     }
     let bytes = Array(buffer.readableBytesView)

@@ -34,7 +34,7 @@ public struct ControlServer: Service {
   public func run() async throws {
     let path = home.path(of: .controlSocket)
     guard !UnixSocket.isListening(at: path) else {
-      throw HomeError(.locked, "Something answers at \(path) already. Stop it first.")
+      throw HomeError(.locked, "something answers at \(path) already. Stop it first.")
     }
     defer { unlink(path) }
     let application = Application(

@@ -18,8 +18,8 @@ public struct DurationTextError: Error, Equatable, CustomStringConvertible {
 
   public var description: String {
     switch code {
-    case .malformed: "A duration is a whole number and its unit: 90s, 15m, 2h or 7d."
-    case .tooLong: "The longest duration is 365d."
+    case .malformed: "a duration is a whole number and its unit: 90s, 15m, 2h or 7d."
+    case .tooLong: "the longest duration is 365d."
     }
   }
 }

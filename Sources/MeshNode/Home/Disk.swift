@@ -142,7 +142,7 @@ extension Disk {
   /// Returns an error with the operating system's reason. Call it before `errno` changes.
   static func failure(_ verb: String, _ thing: String) -> HomeError {
     let reason = String(cString: strerror(errno))
-    return HomeError(.system, "Cannot \(verb) \(thing): \(reason).")
+    return HomeError(.system, "cannot \(verb) \(thing): \(reason).")
   }
 }
 

@@ -15,7 +15,7 @@ extension Home {
     // The XDG specification says that relative values are ignored.
     if let state = value("XDG_STATE_HOME"), state.hasPrefix("/") { return try absolute("\(state)/mesh") }
     if let user = value("HOME") { return try absolute("\(user)/.local/state/mesh") }
-    throw HomeError(.name, "No home is named: none of --home, MESH_HOME, XDG_STATE_HOME and HOME is set.")
+    throw HomeError(.name, "no home is named: none of --home, MESH_HOME, XDG_STATE_HOME and HOME is set.")
   }
 
   /// Returns the home of the node that last worked with a database, if it exists and still names that database.
@@ -23,7 +23,7 @@ extension Home {
 
   /// Returns the path from the root, without `.`, empty parts and a closing slash. Links are not resolved.
   public static func absolute(_ path: String) throws(HomeError) -> String {
-    guard !path.isEmpty, !path.utf8.contains(0) else { throw HomeError(.name, "An empty path names no directory.") }
+    guard !path.isEmpty, !path.utf8.contains(0) else { throw HomeError(.name, "an empty path names no directory.") }
     var full = path
     if !path.hasPrefix("/") {
       guard let here = getcwd(nil, 0) else { throw Disk.failure("find", "the working directory") }

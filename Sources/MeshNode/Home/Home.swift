@@ -148,7 +148,7 @@ extension Home {
   private func checkDirectories() throws(HomeError) {
     guard try Disk.entry(path) != nil else {
       throw HomeError(
-        .missing, "There is no node's home at \(path). Make one with mesh init, or name another with --home.")
+        .missing, "there is no node's home at \(path). Make one with mesh init, or name another with --home.")
     }
     try Disk.checkPrivateDirectory(path)
     for directory in Self.directories where try Disk.entry("\(path)/\(directory)") != nil {

@@ -87,7 +87,7 @@ public enum HomeFile: Hashable, Sendable {
     guard Self.isID(id) else {
       throw HomeError(
         .name,
-        "A zone's key file cannot be called “\(printable(id))”: an id has lower-case letters, digits and hyphens.")
+        "a zone's key file cannot be called “\(printable(id))”: an id has lower-case letters, digits and hyphens.")
     }
   }
 

@@ -62,9 +62,9 @@ public final class HomeLock: Sendable {
     let home = path.dropLast(HomeFile.lock.name.utf8.count + 1)
     let message =
       switch holder?.purpose {
-      case .daemon: "A daemon (process \(holder?.pid ?? 0)) serves \(home). Stop it first: kill \(holder?.pid ?? 0)"
-      case .verb: "Another mesh command (process \(holder?.pid ?? 0)) works on \(home). Try again when it is done."
-      case nil: "Another process works on \(home). Try again when it is done."
+      case .daemon: "a daemon (process \(holder?.pid ?? 0)) serves \(home). Stop it first: kill \(holder?.pid ?? 0)"
+      case .verb: "another mesh command (process \(holder?.pid ?? 0)) works on \(home). Try again when it is done."
+      case nil: "another process works on \(home). Try again when it is done."
       }
     return HomeError(.locked, message, holder: holder)
   }

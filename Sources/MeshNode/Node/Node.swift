@@ -6,9 +6,10 @@ import MeshReplication
 import MeshTransport
 import ServiceLifecycle
 
-/// One node, which owns its parts. Every event of a node is a call to the actor, one at a time, and a request that takes
-/// long lets others in between. Each call holds the
-/// database for a bounded time, on a thread of the node's own, because SQLite blocks.
+/// One node, which owns its parts.
+///
+/// Every event of a node is a call to the actor. Calls run one at a time, and a request that takes long lets others in
+/// between. Each call holds the database for a bounded time, on a thread of the node's own, because SQLite blocks.
 actor Node {
   private let executor = ThreadExecutor(label: "mesh.node")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -117,7 +118,7 @@ extension Node: NodeControl {
   /// continues with that afterwards.
   func perform<Request: ControlRequest>(_ request: Request) async throws -> Request.Answer {
     guard let handler = Self.handlers[Request.self] else {
-      throw Refusal(code: Refusal.noRoute, message: "There is no \(Request.route).", exit: .usage)
+      throw Refusal(code: Refusal.noRoute, message: "there is no \(Request.route).", exit: .usage)
     }
     // The request wasn't performed, so the caller may ask the next node.
     guard !isClosed else { throw ControlClientError.noDaemon(context.home.path(of: .controlSocket)) }

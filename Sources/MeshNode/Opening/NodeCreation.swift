@@ -105,13 +105,13 @@ struct NodeCreation {
 
   func join(_ link: DeviceLink, progress: @escaping @Sendable (String) -> Void) async throws -> InitReport {
     guard link.expires > time.milliseconds() else {
-      throw Refusal(code: "link.expired", message: "The invite has expired. Make a new one with mesh device invite.")
+      throw Refusal(code: "link.expired", message: "the invite has expired. Make a new one with mesh device invite.")
     }
     let addresses = link.addresses.compactMap { HostPort($0) }
     guard !addresses.isEmpty else {
       throw Refusal(
         code: "link.addresses",
-        message: "The invite names no address to dial. Make a new one with mesh device invite on a running node.")
+        message: "the invite names no address to dial. Make a new one with mesh device invite on a running node.")
     }
     let transport = Transport(keys: keys, randomness: cryptography, clock: time, network: network)
     let address = try await firstAdmitting(addresses, link, transport, progress)
@@ -159,7 +159,7 @@ struct NodeCreation {
     }
     throw Refusal(
       code: "link.unreachable",
-      message: "No address of the invite could be reached:\n  " + reasons.joined(separator: "\n  ")
+      message: "no address of the invite could be reached:\n  " + reasons.joined(separator: "\n  ")
         + "\nCheck that the daemon runs there and that the network lets this machine through.", exit: .noMember)
   }
 
@@ -175,7 +175,7 @@ struct NodeCreation {
         switch output {
         case .send(let message): connection.send(message.encoded)
         case .done(_, let account): return account
-        case .refused(let reason): throw Refusal(code: "link.refused", message: "Joining was refused: \(reason).")
+        case .refused(let reason): throw Refusal(code: "link.refused", message: "joining was refused: \(reason).")
         }
       }
       return nil
@@ -201,7 +201,7 @@ struct NodeCreation {
             throw Refusal(
               code: "link.incomplete",
               message:
-                "This device is certified, and the account's zone did not come from \(address) in time. Run the same command again."
+                "this device is certified, and the account's zone did not come from \(address) in time. Run the same command again."
             )
           }
           try await Task.sleep(for: .milliseconds(20))

@@ -59,7 +59,7 @@ final class AddressBook {
   func toAdvertise() throws -> [String] {
     guard let listening else {
       throw Refusal(
-        code: "daemon.needed", message: "An invite needs a running daemon to answer it: start one with mesh serve.",
+        code: "daemon.needed", message: "an invite needs a running daemon to answer it: start one with mesh serve.",
         exit: .daemonNeeded)
     }
     return LocalAddresses.toAdvertise(listening, configured: settings.configuration.advertise)

@@ -25,8 +25,8 @@ package struct Administration: Part {
   private func keyPower(to act: String) throws -> AccountPower {
     guard let power = book.power, power.isKey else {
       throw ReplicaError.needsAccountKey(
-        "this machine can't \(act): only the one that holds the account's key can; if that key is lost, “mesh account "
-          + "replace-key” makes a new one here with the recovery key")
+        "this machine can't \(act): only the one that holds the account's key can; if that key is lost, mesh account "
+          + "replace-key makes a new one here with the recovery key")
     }
     return power
   }
@@ -81,7 +81,7 @@ package struct Administration: Part {
     }
     guard account.hasRoomForPromotion else {
       throw ReplicaError.notReady(
-        "the account's key has signed \(Limits.promotions) promotions, as many as one key may: “mesh account replace-key” "
+        "the account's key has signed \(Limits.promotions) promotions, as many as one key may: mesh account replace-key "
           + "makes a new key")
     }
     var changed = account
@@ -174,7 +174,7 @@ package struct Administration: Part {
 
   private func certificate(known device: DeviceID) throws -> Certificate {
     guard let certificate = account.certificates[device] else {
-      throw ReplicaError.unknownDevice("the account has no device \(device): “mesh device list” shows those it has")
+      throw ReplicaError.unknownDevice("the account has no device \(device): mesh device list shows those it has")
     }
     return certificate
   }

@@ -24,7 +24,7 @@ package struct Restamping: Part {
       {
         throw ReplicaError.notReady(
           "this device has merged change sets of \(other.device) that are signed ahead of time as well: "
-            + "run “mesh device restamp” there first")
+            + "run mesh device restamp there first")
       }
       for (author, head) in ahead.sorted(by: { $0.key < $1.key }) where author.device == device {
         let number = try store.log.unitEnd(id, author, notLaterThan: Self.latest(now))

@@ -182,8 +182,8 @@ struct Writers: Part {
       try renewInstance(id, because: "the database is older than what this device has sent: it was restored")
     } else if stored == 0 {
       incidents.notify(
-        "change sets came that this device signed and that this file does not have: the file or the home was restored, or a "
-          + "copy of the home is at work")
+        "another device sent change sets of this device that this file lacks: the file or the home was restored, or a copy "
+          + "of the home runs")
     }
   }
 }

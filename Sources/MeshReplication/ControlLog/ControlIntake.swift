@@ -137,7 +137,7 @@ struct ControlIntake: Part {
     guard record.leading.allSatisfy(zone.log.contains) else { return .lacksParents }
     guard zone.isSound(record, accounts, cryptography) else {
       return .violation(
-        "a control record is not signed by a device of the zone's people, lacks the proof of what it says, or is not theirs to say"
+        "a control record has a wrong signature, lacks its proof, or its author may not write it"
       )
     }
     if record.parents.isEmpty {

@@ -32,10 +32,10 @@ package final class DeviceAdmission: Part {
     guard let issued = links.first(where: { $0.publicHalf == proof.publicHalf }) else {
       return sessions.end(
         link, .linkRefused,
-        "the invite is not one of this node's, or it is over: make a new one with “mesh device invite”")
+        "the invite is not one of this node's, or it is over: make a new one with mesh device invite")
     }
     guard issued.expires > now.wall else {
-      return sessions.end(link, .linkRefused, "the invite has expired: make a new one with “mesh device invite”")
+      return sessions.end(link, .linkRefused, "the invite has expired: make a new one with mesh device invite")
     }
     sessions.identify(link, .joining(publicHalf: proof.publicHalf))
     sayHello(link)
@@ -59,7 +59,7 @@ package final class DeviceAdmission: Part {
     if let usedBy = links[index].usedBy, usedBy != claim.request.device {
       return sessions.end(
         link, .linkRefused,
-        "the invite was used already: each lets in one device; make a new one with “mesh device invite”")
+        "the invite was used already: each lets in one device; make a new one with mesh device invite")
     }
     if let known = account.certificate(claim.request.device), known.request == claim.request {
       return sessions.send(link, .admitted(known))
@@ -67,7 +67,7 @@ package final class DeviceAdmission: Part {
     guard account.revocations[claim.request.device] == nil, account.hasRoom else {
       return sessions.end(
         link, .linkRefused,
-        "the account revoked this device, or has \(Limits.liveDevices) devices: revoke one with “mesh device revoke”")
+        "the account revoked this device, or has \(Limits.liveDevices) devices: revoke one with mesh device revoke")
     }
     guard account.hasRoom(under: power.authority) else {
       return sessions.end(link, .linkRefused, AccountPower.isUsedUp)

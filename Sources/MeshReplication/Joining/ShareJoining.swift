@@ -87,7 +87,7 @@ package struct ShareJoining: Sendable {
       return joined.note(account: bytes, cryptography) ? [] : [.refused(faultyState)]
     case .controlRecords(link.zone, let records):
       guard joined.learnAccounts(cryptography) else { return [.refused(faultyState)] }
-      return joined.learn(records, cryptography) ? [] : [.refused("\(faulty): a record of the share does not hold")]
+      return joined.learn(records, cryptography) ? [] : [.refused("\(faulty): a record of the share is not valid")]
     case .controlHeads(link.zone, let heads):
       return joined.learnAccounts(cryptography) ? look(heads) : [.refused(faultyState)]
     case .goodbye(.elsewhere, let text), .goodbye(.stalled, let text):
@@ -99,7 +99,7 @@ package struct ShareJoining: Sendable {
     }
   }
 
-  private var faultyState: String { "\(faulty): an account's state does not hold" }
+  private var faultyState: String { "\(faulty): an account's state is not valid" }
   private var faulty: String { "the node at \(info.address) did not show the share of the invite" }
 
   /// Handles a log that is complete up to the responder's heads.

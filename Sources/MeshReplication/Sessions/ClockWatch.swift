@@ -55,8 +55,8 @@ enum ClockFault: Sendable, Equatable {
       "this machine's clock is \(by / 1_000) seconds ahead of \(count) of \(all) other devices of the account: "
         + "set the wrong clock right"
     case .jumped(let by):
-      "this machine's clock jumped ahead by \(by / 1_000) seconds: they wait for a device that agrees with it, "
-        + "or for \(Choices.clockBound / 60_000) minutes"
+      "this machine's clock jumped ahead by \(by / 1_000) seconds: rows stay pending until another device "
+        + "agrees with it, or for \(Choices.clockBound / 60_000) minutes"
     }
   }
 }
@@ -90,7 +90,7 @@ final class Clocks: Part {
       }
     } else if before != nil {
       due.note(.flush)
-      outbox.log(.info, "the clock is right again: writing on")
+      outbox.log(.info, "the clock is right again: this node signs again")
     }
   }
 

@@ -167,7 +167,7 @@ final class Greeting: Part {
   /// from those that have.
   func makeRoomForUnnamed() {
     guard sessions.unnamed.count >= Choices.unnamedSessions, let oldest = sessions.unnamed.min() else { return }
-    sessions.end(oldest, .stalled, "others came that had not said who they are either")
+    sessions.end(oldest, .stalled, "too many peers that have not identified themselves are connected")
   }
 
   /// Ends sessions of other accounts if there are too many. A new session draws on its account's allowance. Devices of

@@ -10,7 +10,7 @@ package struct Shares: Part {
   /// Creates a zone from a root record and the records that reach it. The records move at the next flush.
   @discardableResult
   package func create(of root: RecordName, title: String, now: Moment) throws -> ZoneID {
-    guard certificate != nil else { throw ReplicaError.notReady("the account revoked this device: it shares nothing") }
+    guard certificate != nil else { throw ReplicaError.notReady("the account revoked this device, so it can't share") }
     if let obstacle = try store.zones.obstacle(toSharing: root) { throw ShareError.notShareable(obstacle) }
     let root = try store.zones.root(named: root)
     let nonce = randomness.bytes(32)
@@ -155,7 +155,7 @@ package struct Shares: Part {
     guard let state = zones[zone]?.state, state.root != nil else { throw ShareError.unknownShare(zone) }
     guard state.owner == account.id else { throw ShareError.notOwner }
     guard certificate != nil, state.cuts[device] == nil else {
-      throw ReplicaError.notReady("the account revoked this device: it decides nothing")
+      throw ReplicaError.notReady("the account revoked this device, so it can't change the share")
     }
     return state
   }
@@ -183,12 +183,12 @@ package enum ShareError: Error, CustomStringConvertible, Sendable {
   package var description: String {
     switch self {
     case .notShareable(let obstacle): obstacle.sentence
-    case .unknownShare(let zone): "there is no share \(zone) here: “mesh share list” shows those there are"
+    case .unknownShare(let zone): "there is no share \(zone) here: mesh share list shows those there are"
     case .notOwner: "only the share's owner can do this"
-    case .isStopped(let zone): "the share \(zone) was stopped: share its record again with “mesh share create”"
-    case .ownerCannotLeave: "the owner of a share can't leave it: “mesh share stop” ends it for everybody"
-    case .unknownInvite(let invite): "the share has no invite \(invite): “mesh share invites” shows those it has"
-    case .noParticipant(let account): "\(account) is no participant of the share: “mesh share show” shows who is"
+    case .isStopped(let zone): "the share \(zone) was stopped: share its record again with mesh share create"
+    case .ownerCannotLeave: "the owner of a share can't leave it: mesh share stop ends it for everybody"
+    case .unknownInvite(let invite): "the share has no invite \(invite): mesh share invites shows those it has"
+    case .noParticipant(let account): "\(account) is no participant of the share: mesh share show shows who is"
     }
   }
 }
@@ -197,7 +197,7 @@ extension ShareObstacle {
   /// The rule that prevents sharing, and the remedy.
   var sentence: String {
     switch self {
-    case .notSynchronized(let table): "the table \(table) is not synchronized: “mesh track \(table)” makes it so"
+    case .notSynchronized(let table): "the table \(table) is not synchronized: synchronize it: mesh track \(table)"
     case .isPrivate(let table): "the table \(table) is private: its records stay on the account's own devices"
     case .notRoot(let table, let keys):
       "the table \(table) has references (\(keys.joined(separator: ", "))), and such a table can't hold the root of a share: share a "

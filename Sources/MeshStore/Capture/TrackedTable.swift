@@ -133,8 +133,8 @@ struct CaptureFinding: Hashable, Sendable {
     }
     if reasons.contains(.recreated) {
       return """
-        The table \(name) was made anew here. If it has most of its rows, those that are missing are taken for deleted; else \
-        they come back from the mesh.
+        The table \(name) was created again here. If it has at least half of its rows, the missing ones count as deleted. \
+        Otherwise they come back from the mesh.
         """
     }
     if isUnsure { return nil }

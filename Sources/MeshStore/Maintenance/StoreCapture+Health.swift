@@ -88,8 +88,8 @@ extension Transaction {
         return TrackingRules.Violation(
           table: table.schema.name,
           text:
-            "it has \(keys) foreign keys: what is in a share stays there, and what is written anew goes into none; keep one, "
-            + "if new rows are to be shared")
+            "it has \(keys) foreign keys: its rows in shares stay there, and new rows join no share; to share new rows, drop "
+            + "all foreign keys but one")
       }
   }
 

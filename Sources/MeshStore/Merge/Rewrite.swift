@@ -1,7 +1,6 @@
 import MeshCore
 
-/// The values that this device wrote to a record, that were reverted, and that are to be
-/// written again.
+/// The values that this device wrote to a record, that were reverted, and that are to be written again.
 struct Rewrite {
   struct Cell {
     let time: HybridTime

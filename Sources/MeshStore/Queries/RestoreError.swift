@@ -39,49 +39,51 @@ package enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
 
   package var description: String {
     switch self {
-    case .unknownRecord(let table, let key): "The table \(table) has no record with the key \(key.named), and had none."
+    case .unknownRecord(let table, let key): "the table \(table) has no record with the key \(key.named), and had none."
     case .untracked(let table):
-      "The table \(table) is not synchronized here any more. mesh track \(table) takes it up again."
+      "the table \(table) is not synchronized here any more. mesh track \(table) takes it up again."
     case .noTable(let table):
-      "This machine has no synchronized table \(table) to restore anything in: mesh schema says how to make it. Or run the "
+      "this machine has no synchronized table \(table) to restore anything in: mesh schema says how to make it. Or run the "
         + "command on a machine that has it."
-    case .unknownConflict(let id): "There is no conflict \(id), or it is too old to be kept: mesh conflicts lists them."
-    case .unknownColumn(let table, let column): "\(table) has no column \(column) here: name one of the table's own."
+    case .unknownConflict(let id): "there is no conflict \(id), or it is too old to be kept: mesh conflicts lists them."
+    case .unknownColumn(let table, let column):
+      "the table \(table) has no column \(column) here: name one of its columns."
     case .lives(let table, let key):
-      "The record \(key.named) of \(table) is not deleted. Name the columns whose former value is to come back, with "
+      "the record \(key.named) of \(table) is not deleted. Name the columns whose former value is to come back, with "
         + "--column; mesh explain record shows what each has overwritten. If a deleted record of another zone is to come "
         + "back, delete this one or give it another key first, and then name that zone with --zone."
     case .taken(let table, let key, let zone):
-      "The key \(key.named) of \(table) is that of a record of \(zone) here. Delete that one (mesh held discard, if it is "
+      "the key \(key.named) of \(table) is that of a record of \(zone) here. Delete that one (mesh held discard, if it is "
         + "held), or give it another key, and run the command again. A machine that doesn't have that record can run it now."
     case .lacking(let table, _, let columns):
-      "The values to restore are in columns that \(table) lacks here: \(columns.joined(separator: ", ")). Run mesh schema "
+      "the values to restore are in columns that \(table) lacks here: \(columns.joined(separator: ", ")). Run mesh schema "
         + "--apply and this command again, or mesh restore with --column on a machine that has them."
     case .nothingBeaten(let column):
-      "No value of \(column) was overwritten in the row that is shown: there is none to put back. mesh explain record shows "
+      "no value of \(column) was overwritten in the row that is shown: there is none to put back. mesh explain record shows "
         + "all values, and mesh held those that a table refuses."
     case .continues(let column):
-      "Nothing is lost of \(column): the record has moved, and the value continues where it is now, as soon as a device that "
+      "nothing is lost of \(column): the record has moved, and the value continues where it is now, as soon as a device that "
         + "may write there has met it."
     case .counted(let column, let whole):
-      "The row was created again since the value of \(column) was lost, and may contain it already. mesh conflicts shows the "
+      "the row was created again since the value of \(column) was lost, and may contain it already. mesh conflicts shows the "
         + "value. If the row lacks it, add it with an UPDATE of \(whole)."
     case .outdone(let column, let policy):
-      "The row shows a value of \(column) that beats the lost one, and the policy of the column keeps the \(policy.name) one."
+      "the row shows a value of \(column) that beats the lost one, and the policy of the column keeps the \(policy.name) one."
     case .held(.constraint):
-      "The table refuses what is merged of the record: mesh held shows the values, and mesh held resolve TABLE KEY sets others."
+      "the table refuses what is merged of the record: mesh held shows the values, and mesh held resolve TABLE KEY sets others."
     case .held(let reason):
-      "The record is kept and not shown (\(reason.name)), so its values can't be written: mesh held says what would free it."
-    case .noHistory(let table): "What the record of \(table) had before it was deleted is not in the log."
+      "the record is kept and not shown (\(reason.name)), so its values can't be written: mesh held says what would free it."
+    case .noHistory(let table):
+      "the log does not have the values that the record of \(table) had before it was deleted."
     case .assetGone(let column):
-      "This machine does not have the bytes of the former BLOB of \(column). Run the same command on a machine that had it: "
+      "this machine does not have the bytes of the former BLOB of \(column). Run the same command on a machine that had it: "
         + "each keeps what others overwrote, up to keep-blobs in its config.toml."
     case .stillShown(let column):
-      "The row still shows the former BLOB in \(column), because the newer one is not on this machine. Run mesh asset fetch "
+      "the row still shows the former BLOB in \(column), because the newer one is not on this machine. Run mesh asset fetch "
         + "TABLE KEY first: then this machine keeps the former BLOB, and this command restores it."
-    case .changed: "The record was written to meanwhile: look at it, and say it again."
+    case .changed: "the record was written to meanwhile: look at the row, and run the command again."
     case .refused(let text, let values):
-      "The table refuses what was to be restored: \(text). Write the row yourself, with values that fit. Refused were: "
+      "the table refuses what was to be restored: \(text). Write the row yourself, with values that fit. Refused were: "
         + "\(Self.listed(values))."
     }
   }

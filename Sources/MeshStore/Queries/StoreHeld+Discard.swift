@@ -29,23 +29,25 @@ package enum DiscardError: Error, Hashable, Sendable, CustomStringConvertible {
 
   package var description: String {
     switch self {
-    case .unknownRecord(let table, let key): "The table \(table) has no record with the key \(key.named), and had none."
+    case .unknownRecord(let table, let key): "the table \(table) has no record with the key \(key.named), and had none."
     case .untracked(let table):
-      "The table \(table) is not synchronized here any more. mesh track \(table) takes it up again."
+      "the table \(table) is not synchronized here any more. mesh track \(table) takes it up again."
     case .notHeld(let table, let key):
-      "The record \(key.named) of \(table) is not held: mesh held lists those that are. One that is in its table is "
+      "the record \(key.named) of \(table) is not held: mesh held lists those that are. One that is in its table is "
         + "deleted there."
     case .shown(let table, let key):
-      "The row \(key.named) is in \(table), as the table accepted it last: delete it there, or settle the record with "
+      "the row \(key.named) is in \(table), as the table accepted it last: delete it there, or settle the record with "
         + "mesh held resolve."
     case .several(let key, let zones):
-      "Several zones hold a record with the key \(key.named): name one with --zone: "
+      "several zones hold a record with the key \(key.named): name one with --zone: "
         + zones.map(\.description).joined(separator: ", ")
-    case .notPermitted: "The record belongs to a share that is read-only here: only who may write it can delete it."
+    case .notPermitted:
+      "the record belongs to a share that is read-only here: only an account that may write to it can delete the record."
     case .root:
-      "A share was made of the record: mesh share stop ends one's own, mesh share leave takes this account out of another's."
+      "the record is the root of a share. If the share is yours, end it: mesh share stop SHARE. Otherwise leave it: "
+        + "mesh share leave SHARE"
     case .written(let table, let key):
-      "A row with the key \(key.named) was written to \(table) meanwhile: look at it, and run the command again."
+      "a row with the key \(key.named) was written to \(table) meanwhile: look at the row, and run the command again."
     }
   }
 }

@@ -52,20 +52,20 @@ package enum ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
 
   package var description: String {
     switch self {
-    case .unknownRecord(let table, let key): "The table \(table) has no record with the key \(key.named)."
+    case .unknownRecord(let table, let key): "the table \(table) has no record with the key \(key.named)."
     case .notRefused(let table, let key):
-      "The table \(table) refuses nothing of the record \(key.named): mesh held lists the records that are refused."
+      "the table \(table) refuses nothing of the record \(key.named): mesh held lists the records that are refused."
     case .several(let key, let zones):
-      "Several zones have a refused record with the key \(key.named): name one with --zone: "
+      "several zones have a refused record with the key \(key.named): name one with --zone: "
         + zones.map(\.description).joined(separator: ", ")
-    case .notPermitted: "The record belongs to a share that is read-only here: ask its owner to settle it."
-    case .unknownColumn(let table, let column): "\(table) has no column \(column) that can be written."
-    case .nothingChosen: "Say which values the record gets: --column and --value, or --keep shown."
-    case .blob(let column): "\(column) has a long BLOB: write the column by SQL, and the record is settled."
-    case .refused(let text): "The table refuses these values as well: \(text). Choose others; nothing was changed."
+    case .notPermitted: "the record belongs to a share that is read-only here: ask its owner to settle it."
+    case .unknownColumn(let table, let column): "the table \(table) has no column \(column) that can be written."
+    case .nothingChosen: "say which values the record gets: --column and --value, or --keep shown."
+    case .blob(let column): "the column \(column) has a long BLOB: write it by SQL, which settles the record."
+    case .refused(let text): "the table refuses these values as well: \(text). Choose others; nothing was changed."
     case .held(let reason):
-      "The record is held for another reason as well (\(reason.name)): mesh held says what frees it."
-    case .written: "The row was written to meanwhile: look at it, and say it again."
+      "the record is held for another reason as well (\(reason.name)): mesh held says what frees it."
+    case .written: "the row was written to meanwhile: look at the row, and run the command again."
     }
   }
 }

@@ -21,7 +21,7 @@ enum NetworkFileSystem {
     else { return }
     throw StoreError(
       .networkFileSystem,
-      "\(path) is on a network file system (\(type)), where SQLite's locks do not hold; move it to a local disk")
+      "\(path) is on a network file system (\(type)), on which SQLite's locks do not hold; move it to a local disk")
   }
 
   /// Returns the type of the mount of `device`, if that type is refused.

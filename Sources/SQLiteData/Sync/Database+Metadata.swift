@@ -54,6 +54,11 @@ private enum MetadataFunctions {
     (SELECT share FROM main.mesh_app WHERE zone = r.zone AND z.root_table = t.name COLLATE NOCASE AND z.root_key = r."key")
     """
 
+  private static let heldReason = HeldReason.nameSQL(
+    """
+    coalesce(r.held, (SELECT reason FROM main.mesh_held h WHERE h.tbl = r.tbl AND h."key" = r."key" AND h.zone = r.zone))
+    """)
+
   /// The SQL of the view. If several zones have a record of a row, the one that the row shows comes first.
   static let view = """
     CREATE TEMPORARY VIEW IF NOT EXISTS sqlitedata_metadata AS
@@ -66,11 +71,7 @@ private enum MetadataFunctions {
       (SELECT count(*) \(devices)) AS devices,
       (r.tbl, r."key") IN (SELECT tbl, "key" FROM main.mesh_pending) AS isPending,
       sqlitedata_modified(r.stamps) AS userModificationTime,
-      \(HeldReason.nameSQL(
-        """
-        coalesce(r.held, (SELECT reason FROM main.mesh_held h WHERE h.tbl = r.tbl AND h."key" = r."key" AND h.zone = r.zone))
-        """
-      )) AS heldReason,
+      \(heldReason) AS heldReason,
       (SELECT message FROM main.mesh_held h WHERE h.tbl = r.tbl AND h."key" = r."key" AND h.zone = r.zone) AS lastError
     FROM main.mesh_table t JOIN main.mesh_record r ON r.tbl = t.id JOIN main.mesh_zone z ON z.id = r.zone
     WHERE t.tracked AND r.generation & 1 AND typeof(r."key") <> 'blob' AND NOT EXISTS (

@@ -88,7 +88,7 @@ import Testing
       Issue.record("the change is not seen")
       return
     }
-    #expect(notices.count == 1 && notices[0].contains("reminders") && notices[0].contains("goes into none"))
+    #expect(notices.count == 1 && notices[0].contains("reminders") && notices[0].contains("join no share"))
     #expect(try alice.store.capture.trackingFaults().count == 1)
   }
 

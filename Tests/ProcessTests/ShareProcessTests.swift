@@ -72,7 +72,7 @@ extension Daemons {
         #expect(try await bob.run("doctor").stdout.contains("mesh share receipt"))
         let receipt = try await bob.run("share", "receipt", String(try await share(bob).id.prefix(12))).stdout
         // He may have signed it before or after he heard of the change to read-only.
-        let reasons = ["\ncut: the account lost", "\nnotPermitted: when this device"]
+        let reasons = ["\ncut: the account lost", "\nnot-permitted: when this device"]
         #expect(receipt.contains("text    bread") && reasons.contains { receipt.contains($0) })
         #expect(try await bob.run("share", "receipt", "Shared", "--restore", "--discard").status == 2)
         let discarded = try await bob.run("share", "receipt", "Shared", "--discard").stdout

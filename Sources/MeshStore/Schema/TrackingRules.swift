@@ -204,7 +204,7 @@ extension TrackingRules {
     return reasons.map { reason in
       let programs = "its defaults, CHECKs, generated columns, indexes or triggers"
       return reason.hasPrefix("no such table") || reason.hasPrefix("no such column")
-        ? "\(programs) name what is not in the file (\(reason)); create that, or drop or change what names it"
+        ? "\(programs) name what is not in the file (\(reason)); create it, or drop or change what names it"
         : "\(programs) need what only the app has (\(reason)); use built-in SQL there"
     }
   }

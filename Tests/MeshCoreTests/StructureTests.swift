@@ -120,6 +120,21 @@ import Testing
     }
   }
 
+  @Test(
+    "the counters of zones are read and saved in one place",
+    arguments: [
+      ("zoneRow", "Records/ZoneCounters.swift"), ("obtainRow", "Records/ZoneCounters.swift"),
+      ("rowsWithRun", "Records/ZoneCounters.swift"),
+      ("rowsAhead", "Records/ZoneCounters.swift"), ("saveRow", "Records/ZoneCounters.swift"),
+      ("saveChanged", "Store/StoreAccess.swift"),
+    ])
+  func counters(function: String, file: String) throws {
+    let callers = try sources(of: "MeshStore").filter { try $0.calls(function) > 0 }
+    #expect(callers.map(\.name) == [file])
+    // A zone is read by its name or its number.
+    #expect(try callers.first?.calls(function) == (function == "zoneRow" ? 2 : 1))
+  }
+
   private func sources(of module: String) throws -> [Source] {
     let folder = URL(filePath: #filePath).appending(path: "../../../Sources/\(module)").standardized
     let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }
@@ -152,6 +167,9 @@ private struct Source {
   func importsModule(_ module: String) throws -> Bool {
     try !matches(#"^\#(Self.modifiers)import \#(module)$"#).isEmpty
   }
+
+  /// Returns the number of lines that call a method of another object.
+  func calls(_ function: String) throws -> Int { try matches(#"^(?! *//).*\.\#(function)\("#).count }
 
   var hasPublicDeclarations: Bool {
     get throws { try !matches(#"^(?! *//)(?:.* )?public "#).isEmpty }

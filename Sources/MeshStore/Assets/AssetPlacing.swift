@@ -28,12 +28,11 @@ struct AssetPlacing: Step {
   func place(_ placements: [Placement], _ refused: [RecordRef: String]) throws -> Set<AssetID> {
     var placed: Set<AssetID> = []
     for (zone, group) in Dictionary(grouping: placements, by: \.want.zone).sorted(by: { $0.key < $1.key }) {
-      guard let row = try zoneRows.read(id: zone) else { continue }
+      guard let row = try counters.read(id: zone) else { continue }
       let records = ZoneRecords(transaction, zone: row)
       let materialiser = try Materialiser(records, transaction.progress(), refused: refused)
       for placement in group { try materialiser.show(placement.want.ref) }
       try materialiser.settle()
-      try zoneRows.save(records.zone)
       for placement in group {
         if try assets.isShown(placement.asset, placement.want) { placed.insert(placement.asset) }
       }

@@ -108,7 +108,7 @@ struct AssetSources: Step {
   /// Returns the cell of a record that waits for an asset, and the asset that its row shows there. Returns nil if it
   /// shows none.
   func previous(_ want: AssetWant) throws -> (cell: RowCell, asset: Asset)? {
-    guard let zone = try zoneRows.read(id: want.zone), let table = catalog.table(want.ref.table),
+    guard let zone = try counters.read(id: want.zone), let table = catalog.table(want.ref.table),
       let index = table.indexes[want.column], let record = try ZoneRecords(transaction, zone: zone).load(want.ref),
       let old = record.shown[want.column]?.asset
     else { return nil }

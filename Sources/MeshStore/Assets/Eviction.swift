@@ -54,7 +54,7 @@ struct Eviction: Step {
   func evict(_ cells: [ShownAsset], _ asset: AssetID) throws -> Int {
     try transaction.applying {
       for (zone, group) in Dictionary(grouping: cells, by: \.zone) {
-        guard let row = try zoneRows.read(id: zone) else { continue }
+        guard let row = try counters.read(id: zone) else { continue }
         let records = ZoneRecords(transaction, zone: row)
         for entry in group { try evict(entry.ref, entry.cell, records) }
       }

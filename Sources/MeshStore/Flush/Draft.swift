@@ -50,17 +50,17 @@ struct Draft {
     _ source: PendingSlice.Source?
   ) throws -> Drafting {
     var part = try NextPart(transaction, writer, now)
-    let filter = try transaction.pendingFilter(part.zone.id)
-    guard try transaction.hasPending(filter) || part.zone.flushPart > 0 else { return .nothing }
+    let filter = try transaction.pendingFilter(part.zone)
+    let isOpen = part.index > 0
+    guard try transaction.hasPending(filter) || isOpen else { return .nothing }
     guard try transaction.isInStep() else { return .outOfStep }
+    let zone = try transaction.counters.obtain(writer.zone)
     let planner = FlushPlanner(
-      ZoneRecords(transaction, zone: part.zone),
-      source ?? (part.zone.runLast > 0 ? .run(after: part.zone.runRows) : .log),
-      filter: filter, writer: writer, author: part.head.author, now: now, base: part.zone.flushClock, room: part.room,
+      ZoneRecords(transaction, zone: zone), source ?? (zone.runLast > 0 ? .run(after: zone.runRows) : .log),
+      filter: filter, writer: writer, author: part.head.author, now: now, base: part.unitStart, room: part.room,
       sent: sent, hasher: hasher)
     guard let plan = try planner.make() else { return .needsRun }
     part.clock = plan.clock
-    let isOpen = part.zone.flushPart > 0
     let hasNews = plan.tables.contains { !$0.rows.isEmpty }
     var changeSet: ChangeSet?
     if plan.cascades.isEmpty, plan.longValues.isEmpty, hasNews || (plan.isWhole && isOpen) {

@@ -35,7 +35,7 @@ struct Flusher {
 
   private func prepare() throws -> Drafting {
     let drafting = try store.read { transaction in
-      if let zone = try transaction.zoneRows.read(writer.zone) {
+      if let zone = try transaction.counters.read(writer.zone) {
         try transaction.run.sort(zone, filter: transaction.pendingFilter(zone.id))
       }
       return try Draft.make(transaction, writer, now, sent, hasher)
@@ -100,9 +100,8 @@ struct Flusher {
     case .outOfStep: return .outOfStep
     case .needsRun:
       try store.write(isDurable: false) { transaction in
-        var zone = try transaction.zoneRows.obtain(writer.zone)
-        try transaction.run.begin(&zone, filter: transaction.pendingFilter(zone.id))
-        try transaction.zoneRows.save(zone)
+        let zone = try transaction.counters.obtain(writer.zone)
+        try transaction.run.begin(zone, filter: transaction.pendingFilter(zone.id))
       }
       return .again
     // If a program wrote a long BLOB in between, the next attempt hashes it without the lock.
@@ -139,10 +138,9 @@ struct Flusher {
     store.reached(.valueSentInPieces)
     try makeRoom(parts: UInt64(bytes.count / Limits.piece) + 2)
     let ordinal = try store.write { transaction in
-      var row = try transaction.zoneRows.obtain(writer.zone)
-      row.flushValues += 1
-      try transaction.zoneRows.save(row)
-      return row.flushValues - 1
+      let zone = try transaction.counters.obtain(writer.zone)
+      zone.flushValues += 1
+      return zone.flushValues - 1
     }
     for offset in stride(from: 0, to: bytes.count, by: Limits.piece) {
       let piece = LongValuePiece(
@@ -150,7 +148,6 @@ struct Flusher {
       try store.write { transaction in
         var part = try NextPart(transaction, writer, now)
         try part.append(.piece(piece), isFinal: false, transaction, writer)
-        try transaction.zoneRows.save(part.zone)
       }
     }
     sent[value] = ordinal
@@ -159,14 +156,13 @@ struct Flusher {
   /// Ends a unit that is nearly full. A value's pieces and the part that refers to it have to be in one unit.
   private mutating func makeRoom(parts: UInt64) throws {
     let isFull = try store.read { transaction in
-      (try transaction.zoneRows.read(writer.zone)?.flushPart ?? 0) + parts > StoreLimits.unitParts
+      (try transaction.counters.read(writer.zone)?.flushPart ?? 0) + parts > StoreLimits.unitParts
     }
     guard isFull else { return }
     sent = [:]
     try store.write { transaction in
       var part = try NextPart(transaction, writer, now)
       try part.append(.changes([]), isFinal: true, transaction, writer)
-      try transaction.zoneRows.save(part.zone)
     }
   }
 
@@ -175,11 +171,12 @@ struct Flusher {
   func commit(_ draft: Draft, _ transaction: Transaction) throws -> FlushProgress {
     let plan = draft.plan
     var part = draft.part
-    let records = ZoneRecords(transaction, zone: part.zone)
+    let zone = try transaction.counters.obtain(writer.zone)
+    let records = ZoneRecords(transaction, zone: zone)
     let isAll =
       switch plan.source {
-      case .log: try transaction.hasOnly(part.zone.id)
-      case .run: try plan.isWhole && part.zone.runLast == plan.lastID && transaction.hasOnly(part.zone.id)
+      case .log: try transaction.hasOnly(zone.id)
+      case .run: try plan.isWhole && zone.runLast == plan.lastID && transaction.hasOnly(zone.id)
       case .matches: false
       }
     let materialiser = try Materialiser(
@@ -188,17 +185,16 @@ struct Flusher {
     try save(plan, records, materialiser, author: part.head.author)
     try transaction.applying { try show(plan, records, materialiser) }
     for (ref, reason, message) in plan.unsent { try materialiser.note(ref, reason, message) }
-    part.zone = records.zone
-    part.zone.clock = part.clock
+    zone.clock = part.clock
     if isAll {
       // The log is empty now, and its ids start at 1 again.
-      if try transaction.catalog.zones().isRouted { try transaction.zoneRows.endAhead() }
-      part.zone.ahead = 0
+      if try transaction.catalog.zones().isRouted { try transaction.counters.endAhead() }
+      zone.ahead = 0
     } else if !plan.changes.isEmpty || !plan.placed.isEmpty || !plan.arrivals.isEmpty {
-      part.zone.ahead = max(part.zone.ahead, plan.lastID)
+      zone.ahead = max(zone.ahead, plan.lastID)
     }
-    try endDepartures(plan, part.zone, transaction)
-    try consume(plan, &part.zone, transaction)
+    try endDepartures(plan, zone, transaction)
+    try consume(plan, zone, transaction)
     for id in plan.continued { try transaction.conflicts.remove(id) }
     let lost = plan.arrivals.isEmpty ? [] : try transaction.recordsWithLostParts()
     for arrival in plan.arrivals {
@@ -206,7 +202,6 @@ struct Flusher {
       if lost.contains(arrival.ref) { try transaction.continueLateParts(arrival.ref) }
     }
     if let changeSet = draft.changeSet { try part.record(changeSet, isSynced: draft.endsBatch, transaction) }
-    try transaction.zoneRows.save(part.zone)
     let leavesToShow = !isAll && (materialiser.notes.hasPostponed || plan.changes.contains(where: \.hidesColumns))
     if leavesToShow { try transaction.work.requestShow() }
     var progress = FlushProgress(
@@ -215,7 +210,7 @@ struct Flusher {
       // Moved records leave their old zone later, and records may have to follow a parent.
       records: plan.changes.count + plan.placed.count + plan.arrivals.count,
       hasMore: try !isAll || transaction.hasPending(),
-      isSendable: draft.endsBatch, unitEnded: part.zone.flushPart == 0)
+      isSendable: draft.endsBatch, unitEnded: part.index == 0)
     progress.leavesToShow = leavesToShow
     return progress
   }
@@ -320,7 +315,7 @@ struct Flusher {
 
 extension Flusher {
   /// Removes the notes that records leave the zone, if they came back to it, or were written there again.
-  private func endDepartures(_ plan: FlushPlan, _ zone: ZoneRow, _ transaction: Transaction) throws {
+  private func endDepartures(_ plan: FlushPlan, _ zone: ZoneCounters, _ transaction: Transaction) throws {
     guard try transaction.catalog.zones().isRouted else { return }
     let written = plan.changes.filter { change in
       change.kind != .departure && change.kind != .delete && change.old?.isAlive == true && change.old?.held != nil
@@ -333,14 +328,14 @@ extension Flusher {
     }
   }
 
-  private func consume(_ plan: FlushPlan, _ zone: inout ZoneRow, _ transaction: Transaction) throws {
+  private func consume(_ plan: FlushPlan, _ zone: ZoneCounters, _ transaction: Transaction) throws {
     let (pending, filter) = (transaction.pending, try transaction.pendingFilter(zone.id))
     switch plan.source {
     case .log:
       try pending.remove(through: plan.lastID, filter)
     case .run where plan.isWhole:
       try pending.remove(through: zone.runLast, filter)
-      try transaction.run.end(&zone)
+      try transaction.run.end(zone)
     case .run:
       zone.runRows += Int64(plan.consumed)
     case .matches(let matches):

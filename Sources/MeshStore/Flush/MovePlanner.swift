@@ -17,7 +17,7 @@ struct MovePlanner {
   func arrive(
     _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?, from zone: Int64
   ) throws -> Bool {
-    guard let left = try transaction.zoneRows.read(id: zone) else { return true }
+    guard let left = try transaction.counters.read(id: zone) else { return true }
     let source = ZoneRecords(transaction, zone: left)
     guard let record = try source.load(entry.ref), record.isAlive, zone != records.zone.id else {
       if let old, let isDone = try continueLateParts(entry, old, row) { return isDone }

@@ -2,7 +2,14 @@ import MeshCore
 
 /// The author's next change set: its place in the chain, in its unit, and in causal order.
 struct NextPart {
-  var zone: ZoneRow
+  /// The `mesh_zone.id`.
+  let zone: Int64
+  /// The parts of the unit that are written.
+  private(set) var index: UInt64
+  /// The parts that were planned when the unit began.
+  private let planned: UInt64
+  /// The zone's clock when the unit began.
+  let unitStart: HybridTime
   var head: AuthorHead
   var clock: HybridClock
   let now: Int64
@@ -12,28 +19,32 @@ struct NextPart {
   private var before: CausalContext
 
   init(_ transaction: Transaction, _ writer: ChangeSetWriter, _ now: Int64) throws {
-    if let known = try transaction.zoneRows.read(writer.zone) {
-      zone = known
+    let counters: ZoneCounters
+    if let known = try transaction.counters.read(writer.zone) {
+      counters = known
     } else {
       guard transaction.catalog.isWritable else { throw PlanObstacle.readOnly }
-      zone = try transaction.zoneRows.obtain(writer.zone)
+      counters = try transaction.counters.obtain(writer.zone)
     }
-    if zone.flushPart == 0 {
+    (zone, index) = (counters.id, counters.flushPart)
+    if index == 0 {
       // Rows that are not a run are one part.
-      let rows = try transaction.pending.count(through: zone.runLast, transaction.pendingFilter(zone.id))
-      zone.flushPlanned = UInt64(max(0, rows - 1) / Choices.slice + 1)
-      zone.flushClock = zone.clock.last
+      let rows = try transaction.pending.count(through: counters.runLast, transaction.pendingFilter(zone))
+      planned = UInt64(max(0, rows - 1) / Choices.slice + 1)
+      unitStart = counters.clock.last
+    } else {
+      (planned, unitStart) = (counters.flushPlanned, counters.flushClock)
     }
     let author = try transaction.catalog.authorNumber(writer.author)
-    head = try transaction.catalog.heads.of(author, zone.id)
-    clock = zone.clock
+    head = try transaction.catalog.heads.of(author, zone)
+    clock = counters.clock
     self.now = now
     var context = CausalContext()
-    for other in try transaction.catalog.heads.all(zone.id) where other.author != author && other.merged > 0 {
+    for other in try transaction.catalog.heads.all(zone) where other.author != author && other.merged > 0 {
       context[try transaction.catalog.author(other.author)] = .init(number: other.merged, time: other.mergedTime)
     }
     self.context = context
-    before = try transaction.catalog.heads.context(of: author, zone.id)
+    before = try transaction.catalog.heads.context(of: author, zone)
   }
 
   private var difference: CausalContext { context.difference(from: before) }
@@ -49,9 +60,8 @@ struct NextPart {
   mutating func make(_ content: ChangeSetBody.Content, isFinal: Bool, _ writer: ChangeSetWriter) throws -> ChangeSet {
     // The time is after every stamp inside, and after the author's last time.
     let time = clock.tick(noted: now, now: now)
-    let index = zone.flushPart
     let part = ChangeSetHeader.Part(
-      index: index, planned: max(zone.flushPlanned, index + 1), isFinal: isFinal || index + 1 >= StoreLimits.unitParts)
+      index: index, planned: max(planned, index + 1), isFinal: isFinal || index + 1 >= StoreLimits.unitParts)
     let header = ChangeSetHeader(
       zone: writer.zone, author: writer.author, number: head.stored + 1, previous: head.storedID,
       citation: writer.citation, time: time, epoch: writer.epoch, part: part)
@@ -67,29 +77,31 @@ struct NextPart {
     _ content: ChangeSetBody.Content, isFinal: Bool, _ transaction: Transaction, _ writer: ChangeSetWriter
   ) throws -> ChangeSet {
     let changeSet = try make(content, isFinal: isFinal, writer)
-    zone.clock = clock
+    try transaction.counters.obtain(writer.zone).clock = clock
     try record(changeSet, isSynced: true, transaction)
     return changeSet
   }
 
   /// Writes the log row and the author's tip, and counts the part.
   mutating func record(_ changeSet: ChangeSet, isSynced: Bool, _ transaction: Transaction) throws {
-    try transaction.log.insert(changeSet, of: head.author, in: zone.id)
+    let counters = try transaction.counters.obtain(changeSet.header.zone)
+    try transaction.log.insert(changeSet, of: head.author, in: zone)
     head.advance(to: changeSet)
-    try transaction.log.place(head.stored...head.stored, of: head.author, in: &zone)
+    try transaction.log.place(head.stored...head.stored, of: head.author, in: counters)
     head.applied = head.stored
     if changeSet.header.part.isFinal {
       head.merged = head.stored
       head.mergedID = head.storedID
       head.mergedTime = head.storedTime
-      zone.flushPart = 0
-      zone.flushSynced = 0
-      zone.flushValues = 0
+      index = 0
+      counters.flushSynced = 0
+      counters.flushValues = 0
     } else {
-      zone.flushPart += 1
-      if isSynced { zone.flushSynced = zone.flushPart }
+      index += 1
+      if isSynced { counters.flushSynced = index }
     }
+    (counters.flushPart, counters.flushPlanned, counters.flushClock) = (index, planned, unitStart)
     before = context
-    try transaction.catalog.heads.save(head, context: context, zone.id)
+    try transaction.catalog.heads.save(head, context: context, zone)
   }
 }

@@ -20,17 +20,17 @@ final class PendingRun {
 
   init(_ sql: Connection) { self.sql = sql }
 
-  /// Begins a run at the oldest row of the log. Call it in a write transaction. The caller saves the zone.
+  /// Begins a run at the oldest row of the log. Call it in a write transaction.
   ///
   /// - Parameter filter: The `mesh_zone.id` of the zone whose rows to take, or 0 for all rows.
-  func begin(_ zone: inout ZoneRow, filter: Int64) throws {
-    try end(&zone)
+  func begin(_ zone: ZoneCounters, filter: Int64) throws {
+    try end(zone)
     guard let first = try pending.first(filter) else { return }
     sql.probe?(.runBegun)
     zone.runLast = min(try pending.last(), first + StoreLimits.runRows - 1)
   }
 
-  func end(_ zone: inout ZoneRow) throws {
+  func end(_ zone: ZoneCounters) throws {
     if sortedThrough != nil { try pending.clearRun() }
     sortedThrough = nil
     zone.runLast = 0
@@ -39,15 +39,15 @@ final class PendingRun {
 
   /// Ends all runs, because rows were taken from the log out of turn. The rest is sorted again. Rows that were handled
   /// already lead to the same changes again.
-  func endAll() throws {
+  func endAll(_ counters: TransactionCounters) throws {
     sortedThrough = nil
-    let zones = ZoneTable(sql: sql)
-    if let probe = sql.probe, try zones.hasRuns() { probe(.runEndedByRouting) }
-    try zones.endRuns()
+    let zones = try counters.withRun()
+    if !zones.isEmpty { sql.probe?(.runEndedByRouting) }
+    for zone in zones { (zone.runLast, zone.runRows) = (0, 0) }
   }
 
   /// Sorts the run. Call it before the run is read, and outside of the write lock.
-  func sort(_ zone: ZoneRow, filter: Int64) throws {
+  func sort(_ zone: ZoneCounters, filter: Int64) throws {
     guard zone.runLast > 0, sortedThrough != zone.runLast || sortedFor != zone.id else { return }
     sortedThrough = nil
     try pending.sortRun(through: zone.runLast, filter)

@@ -16,7 +16,7 @@ extension Router {
       }
       try transaction.pending.removeFirst(slice.count, of: zone)
     }
-    try transaction.run.endAll()
+    try transaction.run.endAll(transaction.counters)
   }
 
   /// Returns the written row, without references that the deletes have set to NULL. Returns nil if the row is gone.

@@ -169,7 +169,7 @@ struct Router {
     if alive.isEmpty { return nil }
     let left = try transaction.pending.routed(ref).filter { $0.op == PendingSlice.Op.depart }.map { abs($0.zone) }
     return try alive.filter { zone in
-      guard !left.contains(zone), let row = try transaction.zoneRows.read(id: zone) else { return false }
+      guard !left.contains(zone), let row = try transaction.counters.read(id: zone) else { return false }
       let reason = try ZoneRecords(transaction, zone: row).load(ref)?.held
       return reason == .constraint || reason?.concernsParent == true
     }.min(by: zones.precedes)
@@ -196,7 +196,7 @@ struct Router {
     // The flush of a row that was never sent, and is gone, removes its message.
     guard let zone = try keeper(of: entry.ref) ?? transaction.held.zoneOfUnsent(entry.ref) else { return .drop }
     if entry.isGone { return .zone(zone) }
-    guard entry.mayMove, let left = try transaction.zoneRows.read(id: zone),
+    guard entry.mayMove, let left = try transaction.counters.read(id: zone),
       let record = try ZoneRecords(transaction, zone: left).load(entry.ref), record.held != .outsideShare
     else { return entry.ids.isEmpty ? .drop : .zone(zone) }
     let row = entry.table.columns.map { record.extra[$0.id] ?? .null }
@@ -213,9 +213,9 @@ struct Router {
   /// Returns whether a record that waits in the private zone may follow its parent. The parent must have moved from
   /// there, or must never have been there. The record must not follow another record that happens to have the parent's
   /// key. It must also not overwrite one.
-  private func mayFollow(_ entry: Entry, _ row: [Value], from left: ZoneRow, to home: Int64) throws -> Bool {
+  private func mayFollow(_ entry: Entry, _ row: [Value], from left: ZoneCounters, to home: Int64) throws -> Bool {
     guard left.id == zones.privateZone else { return true }
-    if let there = try transaction.zoneRows.read(id: home),
+    if let there = try transaction.counters.read(id: home),
       try ZoneRecords(transaction, zone: there).load(entry.ref)?.isAlive ?? false
     {
       return false
@@ -226,7 +226,7 @@ struct Router {
     let ref = RecordRef(table: parent.id, key: parent.parentKey(row[reference.column]))
     let (own, shown) = (ZoneRecords(transaction, zone: left), try transaction.occupant(ref))
     guard let known = try own.load(ref), let shown, shown != left.id,
-      let other = try transaction.zoneRows.read(id: shown)
+      let other = try transaction.counters.read(id: shown)
     else { return true }
     let others = ZoneRecords(transaction, zone: other)
     guard let life = try others.load(ref).flatMap({ try others.state(ref, $0).life }) else { return false }
@@ -313,7 +313,7 @@ struct Router {
     }
     guard isChanged else { return }
     transaction.reached(.rowsRerouted)
-    try transaction.run.endAll()
+    try transaction.run.endAll(transaction.counters)
     // New records that refer to it were routed to the same zone as it was. Records that a zone has follow once it has
     // moved.
     if case .birth = route { try transaction.lookAtReferrers(of: entry.ref, entry.table) }
@@ -418,7 +418,7 @@ extension StoreFlushes {
       guard zones.privateZone != nil else { return .nothing }
       // An open unit is finished first.
       let open = zones.entries.values.sorted { $0.id < $1.id }.map(\.zone).first { zone in
-        (try? transaction.zoneRows.read(zone))?.map { $0.flushPart > 0 } ?? false
+        (try? transaction.counters.read(zone))?.map { $0.flushPart > 0 } ?? false
       }
       if let open { return writers[open].map(Turn.writer) ?? .nothing }
       if try transaction.pending.hasUnrouted() || transaction.hasForbidden() { return .routing }

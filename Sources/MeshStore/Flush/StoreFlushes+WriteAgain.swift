@@ -34,9 +34,9 @@ private struct Rewriter {
   /// Returns nil if nothing is left.
   mutating func run(_ refused: [RecordRef: String]) throws -> ChangeSetHead? {
     let start = part.head
-    guard part.zone.flushPart == 0 else { return nil }
+    guard part.index == 0 else { return nil }
     var (room, elements) = (part.room, Limits.elements)
-    for rewrite in try transaction.work.nextRewrites(part.zone.id, limit: Choices.slice) {
+    for rewrite in try transaction.work.nextRewrites(part.zone, limit: Choices.slice) {
       let whole = rewrite.size(inlining: StoreLimits.inlineValue)
       let threshold = whole > part.room / 2 ? StoreLimits.inlineValue / 1_024 : StoreLimits.inlineValue
       let names = try self.names(rewrite)
@@ -46,7 +46,7 @@ private struct Rewriter {
       room -= size
       elements -= more
       try add(rewrite, inlining: threshold)
-      try transaction.work.remove(rewrite, zone: part.zone.id)
+      try transaction.work.remove(rewrite, zone: part.zone)
     }
     guard !tables.isEmpty else { return nil }
     transaction.reached(.writtenAgain)
@@ -101,8 +101,9 @@ private struct Rewriter {
     case .null, .integer, .real: return .value(value)
     }
     guard bytes.count > threshold else { return .value(value) }
-    let ordinal = part.zone.flushValues
-    part.zone.flushValues += 1
+    let zone = try transaction.counters.obtain(writer.zone)
+    let ordinal = zone.flushValues
+    zone.flushValues += 1
     for offset in stride(from: 0, to: bytes.count, by: Limits.piece) {
       let piece = LongValuePiece(
         ordinal: ordinal, offset: UInt64(offset), bytes: Array(bytes[offset..<min(offset + Limits.piece, bytes.count)]))
@@ -112,12 +113,12 @@ private struct Rewriter {
   }
 
   private func merge(_ changeSet: ChangeSet, since start: AuthorHead, _ refused: [RecordRef: String]) throws {
-    let records = ZoneRecords(transaction, zone: part.zone)
+    let records = ZoneRecords(transaction, zone: try transaction.counters.obtain(writer.zone))
     let materialiser = try Materialiser(records, refused: refused)
     let reader = ChangeSetReader(
       keys: [writer.epoch: writer.key], cuts: [:], cryptography: writer.cryptography)
     let long = LongValues(
-      transaction: transaction, zone: part.zone.id, author: part.head.author, reader: reader,
+      transaction: transaction, zone: part.zone, author: part.head.author, reader: reader,
       numbers: start.stored + 1..<changeSet.header.number)
     let body = ChangeSetBody(context: part.context, content: .changes(tables))
     try Merger(records, materialiser, previous: start, nil, now: now).merge(
@@ -125,6 +126,5 @@ private struct Rewriter {
         header: changeSet.header, id: changeSet.id, body: body, size: changeSet.bytes.count, context: part.context,
         rows: 0..<body.rowCount, rowCount: body.rowCount), long: long)
     try materialiser.settle()
-    try transaction.zoneRows.save(records.zone)
   }
 }

@@ -45,12 +45,12 @@ extension StoreFlushes {
     _ transaction: Transaction, about zone: ZoneID, _ writers: [ZoneID: ChangeSetWriter], now: Int64,
     or matches: PendingMatches?
   ) throws -> Flushed? {
-    let row = try transaction.zoneRows.obtain(zone)
+    let row = try transaction.counters.obtain(zone)
     guard try transaction.routeWithin(row.id, hasWriter: writers[zone] != nil) else { return nil }
     var flushed = Flushed()
     let hasher = AssetHasher(budget: StoreLimits.hashedUnderLock)
     for writer in writers.values.sorted(by: { $0.zone < $1.zone }) {
-      let zone = try transaction.zoneRows.obtain(writer.zone)
+      let zone = try transaction.counters.obtain(writer.zone)
       guard zone.runLast == 0, zone.flushPart == 0 else { return nil }
       var drafting = try Draft.make(transaction, writer, now, [:], hasher)
       if case .needsRun = drafting, var matches {

@@ -5,13 +5,13 @@ package import MeshCore
 extension StoreLog {
   package func hasTakenBack(_ zone: ZoneID) throws -> Bool {
     try read { transaction in
-      try transaction.zoneRows.read(zone).map { try transaction.log.hasReverted(in: $0.id) } ?? false
+      try transaction.counters.read(zone).map { try transaction.log.hasReverted(in: $0.id) } ?? false
     }
   }
 
   package func putBack(_ zone: ZoneID, where stands: (ChangeSet) -> Bool) throws -> Bool {
     try write(isDurable: false) { transaction in
-      let row = try transaction.zoneRows.obtain(zone)
+      let row = try transaction.counters.obtain(zone)
       var quota = try WaitingQuota(transaction, owners)
       var bytes = 0
       for author in try transaction.log.authorsOfReverted(in: row.id) {

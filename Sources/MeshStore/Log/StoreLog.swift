@@ -17,7 +17,7 @@ package struct StoreLog: LogStore, StorePart {
 
   package func authorCount(_ zone: ZoneID) throws -> Int {
     try read { transaction in
-      guard let row = try transaction.zoneRows.read(zone) else { return 0 }
+      guard let row = try transaction.counters.read(zone) else { return 0 }
       return try transaction.catalog.heads.storedCount(row.id)
     }
   }
@@ -48,7 +48,7 @@ package struct StoreLog: LogStore, StorePart {
 
   package func citations(_ zone: ZoneID) throws -> [Author: ControlID] {
     try read { transaction in
-      guard let row = try transaction.zoneRows.read(zone) else { return [:] }
+      guard let row = try transaction.counters.read(zone) else { return [:] }
       var citations: [Author: ControlID] = [:]
       for head in try transaction.catalog.heads.all(row.id) {
         if let citation = head.citation { citations[try transaction.catalog.author(head.author)] = citation }
@@ -102,7 +102,7 @@ package struct StoreLog: LogStore, StorePart {
     guard !changeSets.isEmpty else { return [] }
     // The change sets are acknowledged after they are merged, and requested again after a power failure.
     return try write(isDurable: false) { transaction in
-      let row = try transaction.zoneRows.obtain(zone)
+      let row = try transaction.counters.obtain(zone)
       var heads: [Int64: AuthorHead] = [:]
       var quota = try WaitingQuota(transaction, owners)
       let outcomes = try changeSets.map { changeSet in
@@ -122,7 +122,7 @@ package struct StoreLog: LogStore, StorePart {
   ) throws -> ChangeSetBatch {
     try read { transaction in
       var batch = ChangeSetBatch(changeSets: [], position: position, isComplete: true)
-      guard let row = try transaction.zoneRows.read(zone) else { return batch }
+      guard let row = try transaction.counters.read(zone) else { return batch }
       // Change sets that a power failure may revert are not sent, because they would be written again with other bytes.
       let end = row.nextPosition - Int64(row.flushPart - row.flushSynced)
       var total = 0
@@ -147,12 +147,12 @@ package struct StoreLog: LogStore, StorePart {
 extension Transaction {
   /// Returns the numbers of a zone and an author in this file, or nil if one of them was never met.
   fileprivate func place(_ zone: ZoneID, _ author: Author) throws -> (zone: Int64, author: Int64)? {
-    guard let row = try zoneRows.read(zone), let number = try catalog.knownAuthor(author) else { return nil }
+    guard let row = try counters.read(zone), let number = try catalog.knownAuthor(author) else { return nil }
     return (row.id, number)
   }
 
   func heads(_ zone: ZoneID) throws -> [AuthorHead] {
-    guard let row = try zoneRows.read(zone) else { return [] }
+    guard let row = try counters.read(zone) else { return [] }
     return try catalog.heads.all(row.id)
   }
 }

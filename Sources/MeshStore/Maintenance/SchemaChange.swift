@@ -103,6 +103,6 @@ struct SchemaChange: Step {
     let schema = finding.isGone ? nil : try TableSchema.read(db, finding.name)
     try pending.removeLost(
       finding.table, here: schema.flatMap { schema in schema.keyColumn.map { (schema.name, $0.name) } })
-    try transaction.run.endAll()
+    try transaction.run.endAll(transaction.counters)
   }
 }

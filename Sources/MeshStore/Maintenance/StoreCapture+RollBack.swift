@@ -29,7 +29,7 @@ extension Transaction {
         written.insert(Written(zone: row.zone, ref: ref))
       }
     }
-    try run.endAll()
+    try run.endAll(counters)
     var room = StoreLimits.assetInMemory
     let before = try written.sorted().map { (place: $0, values: try values($0, &room)) }
     for (place, _) in before {
@@ -42,7 +42,7 @@ extension Transaction {
       }
     }
     for (zone, refs) in merged.sorted(by: { $0.key < $1.key }) {
-      guard let row = try zoneRows.read(id: zone) else { continue }
+      guard let row = try counters.read(id: zone) else { continue }
       // Only the rows had the merged values, so these are read back from the log.
       let ordered = refs.sorted { ($0.table, $0.key) < ($1.table, $1.key) }
       let cutter = try Cutter(self, row, try reader(row.zone), [:])
@@ -65,7 +65,7 @@ extension Transaction {
   }
 
   private func held(_ place: Written) throws -> StoredRecord? {
-    guard let zone = try zoneRows.read(id: place.zone),
+    guard let zone = try counters.read(id: place.zone),
       let record = try ZoneRecords(self, zone: zone).load(place.ref), record.isAlive, record.held != nil
     else { return nil }
     return record
@@ -88,7 +88,7 @@ extension Transaction {
   /// Deletes a row that nobody has merged.
   private func remove(_ ref: RecordRef) throws {
     guard let table = catalog.table(ref.table),
-      let zone = try catalog.zones().privateZone.flatMap({ try zoneRows.read(id: $0) })
+      let zone = try catalog.zones().privateZone.flatMap({ try counters.read(id: $0) })
     else { return }
     let materialiser = try Materialiser(ZoneRecords(self, zone: zone), progress())
     try materialiser.rows.deleteRow(table, ref.key)

@@ -61,7 +61,7 @@ package final class StoreCapture: CaptureStore, StorePart {
   package func unsent(_ zone: ZoneID) throws -> Unsent {
     try read { transaction in
       if try transaction.dueUpkeep() != nil { return .pending }
-      let row = try transaction.zoneRows.read(zone)?.id ?? 0
+      let row = try transaction.counters.read(zone)?.id ?? 0
       // Rows that are not routed yet may belong to the zone.
       if try transaction.pending.mayHave(row) { return .pending }
       return try transaction.held.hasUnsent(in: row) || transaction.tableList.hasUncaptured()

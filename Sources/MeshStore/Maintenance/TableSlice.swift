@@ -190,7 +190,7 @@ extension TableSlice {
       self.before = Set(before)
       noted = before.isEmpty ? nil : try NotedColumns(transaction, table)
       layout = try TrackedTable.read(transaction.db, id: table.id)?.layout ?? 0
-      zones = try transaction.zoneRows.all().compactMap(transaction.zoneRows.read).map {
+      zones = try transaction.zoneRows.all().compactMap(transaction.counters.read).map {
         ZoneRecords(transaction, zone: $0)
       }
     }
@@ -318,7 +318,7 @@ extension TableSlice {
     }
 
     /// Returns whether another zone than the row's shows the parent that decides the row's zone.
-    private func isApartFromParent(_ row: [Value], _ record: StoredRecord, _ zone: ZoneRow) throws -> Bool {
+    private func isApartFromParent(_ row: [Value], _ record: StoredRecord, _ zone: ZoneCounters) throws -> Bool {
       guard zones.count > 1, record.isShown, let reference = table.parent, row[reference.column] != .null,
         let parent = transaction.catalog.table(reference.parent)
       else { return false }

@@ -7,13 +7,13 @@ struct Cutter {
   typealias State = ZoneRecords.State
 
   let transaction: Transaction
-  let zone: ZoneRow
+  let zone: ZoneCounters
   let log: LogReader
   /// The limits by the author's number in this file. A limit is never inside a unit, because nobody merges part of a
   /// unit.
   let limits: [Int64: UInt64]
 
-  init(_ transaction: Transaction, _ zone: ZoneRow, _ reader: ChangeSetReader, _ limits: [Author: UInt64]) throws {
+  init(_ transaction: Transaction, _ zone: ZoneCounters, _ reader: ChangeSetReader, _ limits: [Author: UInt64]) throws {
     self.transaction = transaction
     self.zone = zone
     self.log = LogReader(transaction: transaction, zone: zone.id, reader: reader)
@@ -38,7 +38,7 @@ struct Cutter {
   }
 
   /// Returns the limits of authors whose cut is not finished.
-  static func begun(_ transaction: Transaction, _ zone: ZoneRow) throws -> [Author: UInt64] {
+  static func begun(_ transaction: Transaction, _ zone: ZoneCounters) throws -> [Author: UInt64] {
     var limits: [Author: UInt64] = [:]
     for head in try transaction.catalog.heads.all(zone.id) {
       if let cut = head.cut { limits[try transaction.catalog.author(head.author)] = cut }
@@ -141,7 +141,6 @@ struct Cutter {
       }
     }
     try materialiser.settle()
-    try transaction.zoneRows.save(records.zone)
   }
 
   /// Returns the states in change sets above the limits, of authors that get receipts. The values that had beaten them
@@ -218,12 +217,10 @@ struct Cutter {
   /// Sets the clock back to the remaining times. If a device reverts change sets that it signed ahead of time, it uses
   /// the actual time again.
   private func setBackClock() throws {
-    var zone = zone
     let times = try transaction.catalog.heads.all(zone.id).map {
       $0.isInsideUnit && $0.storedTime <= zone.clock.last ? $0.storedTime : $0.mergedTime
     }
     zone.clock = HybridClock(last: min(zone.clock.last, times.max() ?? .zero))
-    try transaction.zoneRows.save(zone)
   }
 
   private func context(_ author: Int64, through limit: UInt64) throws -> CausalContext {

@@ -30,7 +30,7 @@ extension Transaction {
       let life = try records.state(ref, record).life
     else { return [] }
     let left = try recordRows.zones(of: ref, .deleted, besides: records.zone.id).filter { id in
-      guard let zone = try zoneRows.read(id: id) else { return false }
+      guard let zone = try counters.read(id: id) else { return false }
       let other = ZoneRecords(self, zone: zone)
       return try other.load(ref).flatMap { try other.state(ref, $0).life }?.time == life.time.next
     }
@@ -54,7 +54,7 @@ extension Transaction {
     let alive = try recordRows.zones(of: ref, .alive)
     let others = alive.filter { $0 != shown }.sorted(by: zones.precedes)
     for id in alive.filter({ $0 == shown }) + others where zones.mayWrite(id) {
-      guard let zone = try zoneRows.read(id: id),
+      guard let zone = try counters.read(id: id),
         try !lateParts(ref, in: ZoneRecords(self, zone: zone)).isEmpty
       else { continue }
       try pending.noteArrival(ref, within: id)

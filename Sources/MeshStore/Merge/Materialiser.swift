@@ -333,7 +333,7 @@ final class Materialiser {
     repeat {
       while let ref = unchecked.popLast() { try settle(ref) }
     } while try others?.settleNext() ?? false || !unchecked.isEmpty
-    try ownOthers?.saveCounters()
+    try ownOthers?.noteAhead()
   }
 
   /// Checks one record. Returns false if there is none.
@@ -553,7 +553,7 @@ final class Materialiser {
 
 extension Transaction {
   /// Returns whether a record is alive in another zone.
-  func isElsewhere(_ ref: RecordRef, besides zone: ZoneRow) throws -> Bool {
+  func isElsewhere(_ ref: RecordRef, besides zone: ZoneCounters) throws -> Bool {
     try recordRows.exists(ref, .alive, besides: zone.id)
   }
 }

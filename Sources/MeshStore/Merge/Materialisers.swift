@@ -14,7 +14,7 @@ final class Materialisers {
   func of(_ zone: Int64) throws -> Materialiser? {
     if zone == first.records.zone.id { return first }
     if let known = rest[zone] { return known }
-    guard let row = try first.transaction.zoneRows.read(id: zone) else { return nil }
+    guard let row = try first.transaction.counters.read(id: zone) else { return nil }
     let made = try Materialiser(
       ZoneRecords(first.transaction, zone: row), first.progress, refused: first.refused, flushing: first.flushing,
       others: self)
@@ -29,11 +29,11 @@ final class Materialisers {
     return false
   }
 
-  /// Saves the counters of all zones except the first. Nobody else saves the changes to their records.
-  func saveCounters() throws {
-    for zone in rest.keys.sorted() {
-      try rest[zone]?.records.saveCounters(besidePending: first.progress == .flushedPart)
-    }
+  /// Notes for all zones except the first that records' hashes may have edits that are not flushed yet. The flush does
+  /// it for the first zone.
+  func noteAhead() throws {
+    guard first.progress == .flushedPart else { return }
+    for materialiser in rest.values { try materialiser.records.noteAhead() }
   }
 
   /// Frees the row for a record that comes before the one that shows it. Returns false if it doesn't come before.

@@ -185,7 +185,7 @@ final class Merger {
       }
       let zones = try merger.transaction.recordRows.zones(of: ref, .deleted, besides: merger.records.zone.id)
       for id in zones {
-        guard let zone = try merger.transaction.zoneRows.read(id: id) else { continue }
+        guard let zone = try merger.transaction.counters.read(id: id) else { continue }
         let left = ZoneRecords(merger.transaction, zone: zone)
         guard let life = try left.load(ref).flatMap({ try left.state(ref, $0).life }),
           life.author.device != part.header.author.device, change.stamp < life
@@ -206,7 +206,7 @@ final class Merger {
       guard merger.materialiser.others != nil, let life = before.life else { return }
       let zones = try merger.transaction.recordRows.zones(of: ref, .alive, besides: merger.records.zone.id)
       for id in zones {
-        guard let zone = try merger.transaction.zoneRows.read(id: id) else { continue }
+        guard let zone = try merger.transaction.counters.read(id: id) else { continue }
         let elsewhere = ZoneRecords(merger.transaction, zone: zone)
         guard let birth = try elsewhere.load(ref).flatMap({ try elsewhere.state(ref, $0).life }),
           before.isAlive

@@ -62,7 +62,9 @@ struct RowWriter: Step {
   /// Does all of the writes of a row, or none. A trigger's `RAISE (FAIL)` leaves the changes that a statement made
   /// before it.
   ///
-  /// - Parameter isReplaced: True if the row is deleted first.
+  /// - Parameters:
+  ///   - isReplaced: True if the row is deleted first.
+  ///   - body: Writes the row only. Changes to records or counters would not be undone with it.
   func wholly(_ table: TableForm, isReplaced: Bool = false, _ body: () throws -> Void) throws {
     guard isReplaced || !table.schema.triggers.isEmpty else { return try body() }
     try sql.run("SAVEPOINT mesh_row")

@@ -3,7 +3,7 @@ package import MeshCore
 extension StoreMerges {
   package func takesBack(_ limits: [Author: UInt64], zone: ZoneID) throws -> Bool {
     try read { transaction in
-      guard let row = try transaction.zoneRows.read(zone) else { return false }
+      guard let row = try transaction.counters.read(zone) else { return false }
       return try transaction.catalog.heads.all(row.id).contains { head in
         try head.cut != nil || limits[transaction.catalog.author(head.author)].map { head.stored > $0 } ?? false
       }
@@ -16,7 +16,7 @@ extension StoreMerges {
     var (limits, aftermath) = (limits, aftermath)
     let touched = try write { transaction -> [RecordRef] in
       try requireNothingPending(transaction)
-      let row = try transaction.zoneRows.obtain(zone)
+      let row = try transaction.counters.obtain(zone)
       for (author, limit) in try Cutter.begun(transaction, row) {
         transaction.reached(.cutResumed)
         // Some of these change sets are reverted already, so the rest is reverted as well. Those that are valid now
@@ -29,7 +29,7 @@ extension StoreMerges {
     guard !limits.isEmpty else { return }
     try restate(touched, zone, reader, limits, aftermath, now: now)
     try write { transaction in
-      let row = try transaction.zoneRows.obtain(zone)
+      let row = try transaction.counters.obtain(zone)
       try Cutter(transaction, row, reader, limits).finish(aftermath)
     }
   }
@@ -47,11 +47,11 @@ extension StoreMerges {
         uniquingKeysWith: { first, _ in first })
     }
     let touched = try write { transaction in
-      try Cutter(transaction, try transaction.zoneRows.obtain(zone), reader, limits).touched()
+      try Cutter(transaction, try transaction.counters.obtain(zone), reader, limits).touched()
     }
     try restate(touched, zone, reader, limits, [:], now: now)
     try write { transaction in
-      let row = try transaction.zoneRows.obtain(zone)
+      let row = try transaction.counters.obtain(zone)
       for var head in halves {
         (head.applied, head.appliedRows) = (head.merged, 0)
         try transaction.catalog.heads.save(head, row.id)
@@ -74,13 +74,13 @@ extension StoreMerges {
     let readers = { (other: ZoneID) -> ChangeSetReader? in other == zone ? reader : nil }
     for group in refs.slices(of: StoreLimits.restatedTogether) {
       let replay = try read { transaction in
-        guard let row = try transaction.zoneRows.read(zone) else { return Cutter.Replay() }
+        guard let row = try transaction.counters.read(zone) else { return Cutter.Replay() }
         return try Cutter(transaction, row, reader, limits).replay(group, aftermath)
       }
       for slice in group.slices(of: Choices.slice) {
         try writeRefusing(notingAt: now, readers) { transaction, refused in
           try requireNothingPending(transaction)
-          let cutter = try Cutter(transaction, try transaction.zoneRows.obtain(zone), reader, limits)
+          let cutter = try Cutter(transaction, try transaction.counters.obtain(zone), reader, limits)
           try transaction.applying { try cutter.restate(slice, replay, refused, aftermath, now: now) }
         }
       }

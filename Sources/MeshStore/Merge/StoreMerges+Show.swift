@@ -19,7 +19,7 @@ extension StoreMerges {
 extension Transaction {
   fileprivate func showSlice(_ zone: ZoneID, _ refused: [RecordRef: String]) throws -> ApplyProgress? {
     guard let last = try work.lastShown(zone) else { return nil }
-    let records = ZoneRecords(self, zone: try zoneRows.obtain(zone))
+    let records = ZoneRecords(self, zone: try counters.obtain(zone))
     let refs = try recordRows.incomplete(records.zone.id, after: last)
     // Pending rows are shown by their own flush.
     let materialiser = try Materialiser(records, progress(), refused: refused)
@@ -30,7 +30,6 @@ extension Transaction {
     } else {
       try work.endShow(records.zone.id)
     }
-    try zoneRows.save(records.zone)
     return .merged(records: refs.count, unitEnded: false)
   }
 }

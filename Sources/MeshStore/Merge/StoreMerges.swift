@@ -25,7 +25,7 @@ package final class StoreMerges: MergeStore, StorePart {
       var matches: PendingMatches?
       let choice = try read { transaction -> UnitReader.Choice? in
         guard try transaction.isInStep() && (!writers.isEmpty || !transaction.hasPending()) else { return nil }
-        guard let row = try transaction.zoneRows.read(zone) else { return .idle([:]) }
+        guard let row = try transaction.counters.read(zone) else { return .idle([:]) }
         var units = UnitReader(transaction, zone: row, reader, owners, now: now)
         let choice = try units.choose(&turns[zone, default: MergeTurns()])
         if case .slices(let slices) = choice, try transaction.hasPending() {
@@ -57,7 +57,7 @@ package final class StoreMerges: MergeStore, StorePart {
   private func refuse(_ head: AuthorHead, _ reason: String, _ zone: ZoneID) throws {
     reached(.unitMalformed)
     try write { transaction in
-      let row = try transaction.zoneRows.obtain(zone)
+      let row = try transaction.counters.obtain(zone)
       var stuck = head
       stuck.malformed = reason
       try transaction.catalog.heads.save(stuck, row.id)
@@ -144,13 +144,12 @@ package final class StoreMerges: MergeStore, StorePart {
     _ refused: [RecordRef: String], _ transaction: Transaction, whenMerged: () -> Void
   ) throws {
     try transaction.applying {
-      let records = ZoneRecords(transaction, zone: try transaction.zoneRows.obtain(zone))
+      let records = ZoneRecords(transaction, zone: try transaction.counters.obtain(zone))
       for slice in slices {
         try merge(slice, records, reader, now: now, refused)
         whenMerged()
         if records.packedCells > StoreLimits.cellsTogether { break }
       }
-      try transaction.zoneRows.save(records.zone)
     }
   }
 
@@ -162,7 +161,7 @@ package final class StoreMerges: MergeStore, StorePart {
   ) throws -> ApplyProgress? {
     let zones = try transaction.catalog.zones()
     guard zones.isRouted, try transaction.hasPending(),
-      try transaction.isElsewhere(slices.refs(transaction.catalog), than: transaction.zoneRows.obtain(zone).id)
+      try transaction.isElsewhere(slices.refs(transaction.catalog), than: transaction.counters.obtain(zone).id)
     else { return nil }
     let waiting = try transaction.pending.zones()
     let isWithoutKey = !waiting.isEmpty && waiting.allSatisfy { zones.entries[$0].flatMap { writers[$0.zone] } == nil }
@@ -230,7 +229,7 @@ package final class StoreMerges: MergeStore, StorePart {
 
   private func end(_ head: inout AuthorHead, _ last: UnitReader.Part, _ records: ZoneRecords) throws {
     let (log, end) = (records.transaction.log, last.header.number)
-    try log.place(head.merged + 1...end, of: head.author, in: &records.zone)
+    try log.place(head.merged + 1...end, of: head.author, in: records.zone)
     head.waiting -= try log.size(above: head.merged, through: end, of: head.author, in: records.zone.id)
     head.finish(last)
   }

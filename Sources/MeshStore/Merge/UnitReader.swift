@@ -72,7 +72,7 @@ struct UnitReader {
   }
 
   let transaction: Transaction
-  let zone: ZoneRow
+  let zone: ZoneCounters
   let reader: ChangeSetReader
   let now: Int64
   private let owners: Accounts
@@ -82,7 +82,7 @@ struct UnitReader {
   private var budget = Budget()
 
   /// - Parameter owners: The accounts, which know their devices.
-  init(_ transaction: Transaction, zone: ZoneRow, _ reader: ChangeSetReader, _ owners: Accounts, now: Int64) {
+  init(_ transaction: Transaction, zone: ZoneCounters, _ reader: ChangeSetReader, _ owners: Accounts, now: Int64) {
     self.transaction = transaction
     self.zone = zone
     self.reader = reader

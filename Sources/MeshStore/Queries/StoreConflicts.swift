@@ -109,7 +109,7 @@ private struct CurrentConflicts: Step {
       try assets.isKept($0.id) || !contents.cells(showing: $0.id).isEmpty
     }
     conflict.winnerValue = try value(entry.ref, entry.column, zone)
-    if isAlive, let row = try zoneRows.read(zone) {
+    if isAlive, let row = try counters.read(zone) {
       conflict.winner = max(
         conflict.winner, try ZoneRecords(transaction, zone: row).stamp(entry.ref, entry.column) ?? conflict.winner)
     }
@@ -139,13 +139,13 @@ private struct CurrentConflicts: Step {
   }
 
   private func isAlive(_ ref: RecordRef, _ zone: ZoneID) throws -> Bool {
-    guard let row = try zoneRows.read(zone) else { return false }
+    guard let row = try counters.read(zone) else { return false }
     return try ZoneRecords(transaction, zone: row).load(ref)?.isAlive ?? false
   }
 
   /// Returns a column's merged value.
   private func value(_ ref: RecordRef, _ column: Int64, _ zone: ZoneID) throws -> Value {
-    guard let row = try zoneRows.read(zone) else { return .null }
+    guard let row = try counters.read(zone) else { return .null }
     let records = ZoneRecords(transaction, zone: row)
     return try records.load(ref).map { try records.values(ref, $0)[column] ?? .null } ?? .null
   }

@@ -83,7 +83,7 @@ extension StoreHeld {
 private struct Discarding: Step {
   let transaction: Transaction
 
-  typealias Place = (ref: RecordRef, zone: ZoneRow)
+  typealias Place = (ref: RecordRef, zone: ZoneCounters)
 
   /// Returns the held records with the keys.
   ///
@@ -109,7 +109,7 @@ private struct Discarding: Step {
       let zones = try recordRows.zones(of: ref)
       isKnown = isKnown || !zones.isEmpty
       let found = try zones.compactMap { id -> (Place, HeldReason)? in
-        guard let row = try zoneRows.read(id: id), zone == nil || zone == row.zone,
+        guard let row = try counters.read(id: id), zone == nil || zone == row.zone,
           let record = try ZoneRecords(transaction, zone: row).load(ref), record.isAlive
         else { return nil }
         isRefused = isRefused || record.isRefused
@@ -123,7 +123,7 @@ private struct Discarding: Step {
     throw isRefused ? DiscardError.shown(table: name, key: key) : DiscardError.notHeld(table: name, key: key)
   }
 
-  private func require(_ ref: RecordRef, _ zone: ZoneRow, _ reason: HeldReason) throws {
+  private func require(_ ref: RecordRef, _ zone: ZoneCounters, _ reason: HeldReason) throws {
     let zones = try catalog.zones()
     guard zones.mayWrite(zone.id) else { throw DiscardError.notPermitted }
     let name = try catalog.tableName(ref.table)
@@ -136,7 +136,7 @@ private struct Discarding: Step {
 
   /// Notes the delete as a trigger would. If another zone's record has the row, only this zone loses its record, as
   /// when a record has moved.
-  func note(_ ref: RecordRef, _ zone: ZoneRow, _ reason: HeldReason, _ now: Int64) throws {
+  func note(_ ref: RecordRef, _ zone: ZoneCounters, _ reason: HeldReason, _ now: Int64) throws {
     let op = reason == .slotTaken ? PendingSlice.Op.depart : PendingSlice.Op.delete
     try pending.note(ref, op, wall: now, zone: zone.id)
   }

@@ -104,7 +104,7 @@ private struct Resolver {
     for key in resolution.keys where found.isEmpty {
       let ref = RecordRef(table: table.id, key: table.form.canonical(key))
       for id in try transaction.recordRows.zones(of: ref) {
-        guard let zone = try transaction.zoneRows.read(id: id) else { continue }
+        guard let zone = try transaction.counters.read(id: id) else { continue }
         let records = ZoneRecords(transaction, zone: zone)
         guard resolution.zone == nil || resolution.zone == zone.zone, let record = try records.load(ref) else {
           continue
@@ -141,7 +141,6 @@ private struct Resolver {
     try materialiser.notes.requireNoticed(ref, record, state)
     try materialiser.place(ref, state, replacing: record, changed: [], choosing: chosen)
     try materialiser.settle()
-    try transaction.zoneRows.save(records.zone)
     guard let settled = try records.load(ref), settled.isShown else {
       throw ResolveError.held(try records.load(ref)?.held ?? .constraint)
     }

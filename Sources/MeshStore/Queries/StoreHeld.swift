@@ -58,7 +58,7 @@ package struct StoreHeld: StorePart {
       let found = try places(transaction.held)
       var zones: [Int64: ZoneRecords] = [:]
       return try found.compactMap { zone, ref in
-        guard let row = try zones[zone]?.zone ?? transaction.zoneRows.read(id: zone) else { return nil }
+        guard let row = try zones[zone]?.zone ?? transaction.counters.read(id: zone) else { return nil }
         let records = zones[zone] ?? ZoneRecords(transaction, zone: row)
         zones[zone] = records
         return try HeldRecords(transaction: transaction).record(ref, try records.load(ref), records.zone)
@@ -98,7 +98,7 @@ struct HeldRecords: Step {
     guard orphans > 0, orphans <= Self.orphansLookedAt else { return counts }
     for reason in reasons { counts[reason] = nil }
     for (zone, ref) in try recordRows.held(for: reasons) {
-      guard let row = try zoneRows.read(id: zone) else { continue }
+      guard let row = try counters.read(id: zone) else { continue }
       let held = try record(ref, ZoneRecords(transaction, zone: row).load(ref), row)
       if let reason = held?.reason { counts[reason, default: 0] += 1 }
     }
@@ -109,7 +109,7 @@ struct HeldRecords: Step {
   private static let orphansLookedAt = 1_000
 
   /// Returns the held record, or nil if nothing holds the record and its row is sent.
-  func record(_ ref: RecordRef, _ record: StoredRecord?, _ zone: ZoneRow) throws -> HeldEntry? {
+  func record(_ ref: RecordRef, _ record: StoredRecord?, _ zone: ZoneCounters) throws -> HeldEntry? {
     if try tableList.isUntracked(ref.table) { return nil }
     let noted = try held.note(of: ref, in: zone.id)
     guard var reason = record?.held ?? noted?.reason,
@@ -162,7 +162,7 @@ struct HeldRecords: Step {
   /// Names the missing parents as of now. A parent that was here when the record was withdrawn because of another one
   /// may have disappeared since.
   private func nameParents(
-    of ref: RecordRef, _ record: StoredRecord?, _ zone: ZoneRow, _ held: inout HeldEntry
+    of ref: RecordRef, _ record: StoredRecord?, _ zone: ZoneCounters, _ held: inout HeldEntry
   ) throws {
     guard let table = catalog.table(ref.table), let record else { return }
     var missing: [RecordRef] = []
@@ -188,8 +188,8 @@ struct HeldRecords: Step {
     held.reason = first?.isAlive == false ? .parentDeleted : .missingParent
   }
 
-  func awaited(_ ref: RecordRef, besides zone: ZoneRow) throws -> HeldEntry.Awaited {
-    let other = try transaction.occupant(ref, besides: zone.id).flatMap { try zoneRows.read(id: $0) }
+  func awaited(_ ref: RecordRef, besides zone: ZoneCounters) throws -> HeldEntry.Awaited {
+    let other = try transaction.occupant(ref, besides: zone.id).flatMap { try counters.read(id: $0) }
     return HeldEntry.Awaited(table: try catalog.tableName(ref.table), key: ref.key, zone: other?.zone)
   }
 }

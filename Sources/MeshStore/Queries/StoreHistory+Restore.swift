@@ -88,7 +88,7 @@ struct Restorer: Step {
       }
       return try plan(ref, place, numbers, reader)
     case .conflict(let id):
-      guard let found = try transaction.conflicts.find(id), let zone = try transaction.zoneRows.read(id: found.zone)
+      guard let found = try transaction.conflicts.find(id), let zone = try transaction.counters.read(id: found.zone)
       else {
         throw RestoreError.unknownConflict(id)
       }
@@ -167,7 +167,7 @@ struct Restorer: Step {
   }
 
   /// Returns the values of a record that lost. The log no longer has its last ones because of a cutoff.
-  private func lostValues(_ ref: RecordRef, _ zone: ZoneRow) throws -> [Int64: Value] {
+  private func lostValues(_ ref: RecordRef, _ zone: ZoneCounters) throws -> [Int64: Value] {
     try transaction.conflicts.lastValues(of: ref, in: zone.id).filter { try catalog.part($0.key) == nil }
   }
 
@@ -176,7 +176,7 @@ struct Restorer: Step {
   /// - Parameter zone: The only zone that counts, or nil for all.
   func placeToRestore(_ ref: RecordRef, in zone: ZoneID? = nil) throws -> ZoneRecords? {
     let places = try transaction.recordRows.zones(of: ref).compactMap { id in
-      try transaction.zoneRows.read(id: id).flatMap {
+      try transaction.counters.read(id: id).flatMap {
         zone == nil || zone == $0.zone ? ZoneRecords(transaction, zone: $0) : nil
       }
     }
@@ -212,7 +212,7 @@ struct Restorer: Step {
     } else {
       // A write would take over another zone's record, also one that is held.
       let others = try transaction.recordRows.zones(of: ref, .alive).filter { $0 != place.zone.id }
-      if let other = try others.first.flatMap({ try transaction.zoneRows.read(id: $0) }) {
+      if let other = try others.first.flatMap({ try transaction.counters.read(id: $0) }) {
         throw RestoreError.taken(table: name, key: ref.key, by: other.zone)
       }
       guard let last = try log.lastLives(before: [ref: record.generation])[ref] else {
@@ -241,7 +241,7 @@ struct Restorer: Step {
   func descendants(
     of root: RestorePlan, _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> [RestorePlan] {
-    guard let zone = try transaction.zoneRows.read(id: root.zone) else { return [] }
+    guard let zone = try transaction.counters.read(id: root.zone) else { return [] }
     let records = ZoneRecords(transaction, zone: zone)
     guard let deleted = try records.load(root.ref), !deleted.isAlive else { return [] }
     var generations: [RecordRef: UInt64] = [:]
@@ -287,7 +287,7 @@ struct Restorer: Step {
   func carryOut(_ plan: RestorePlan) throws -> RestoredRecord {
     let name = try catalog.tableName(plan.ref.table)
     let table = try form(plan.ref.table)
-    guard let zone = try transaction.zoneRows.read(id: plan.zone) else { throw RestoreError.changed }
+    guard let zone = try transaction.counters.read(id: plan.zone) else { throw RestoreError.changed }
     // There is no record if a cutoff reverted its birth.
     let record = try ZoneRecords(transaction, zone: zone).load(plan.ref)
     if let reason = record?.held { throw RestoreError.held(reason) }

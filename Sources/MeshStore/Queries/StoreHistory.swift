@@ -69,7 +69,7 @@ package struct StoreHistory: StorePart {
       let ref = RecordRef(table: number, key: canonical)
       let zones = try transaction.recordRows.zonesToExplain(ref)
       let found = try zones.sorted { $0.1 && !$1.1 }.compactMap { id, _ -> (RecordExplanation, Set<Stamp>)? in
-        guard let zone = try transaction.zoneRows.read(id: id) else { return nil }
+        guard let zone = try transaction.counters.read(id: id) else { return nil }
         let log = LogReader(transaction: transaction, zone: id, reader: try reader(zone.zone))
         return try Explainer(records: ZoneRecords(transaction, zone: zone), log: log, ref: ref).explain()
       }

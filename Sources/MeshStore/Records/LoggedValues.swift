@@ -67,7 +67,7 @@ final class LoggedValues {
   }
 
   private func value(
-    _ ref: RecordRef, _ generation: UInt64, _ column: Int64, _ stamp: LocalStamp, _ global: Stamp, _ zone: ZoneRow
+    _ ref: RecordRef, _ generation: UInt64, _ column: Int64, _ stamp: LocalStamp, _ global: Stamp, _ zone: ZoneCounters
   ) throws -> Value? {
     func find() throws -> Value? {
       for row in rows[ref.key] ?? []
@@ -119,7 +119,7 @@ final class LoggedValues {
   }
 
   /// Reads a change set. Returns false if it was read before, or the limit is reached.
-  private func take(_ number: UInt64, of author: Int64, _ zone: ZoneRow) throws -> Bool {
+  private func take(_ number: UInt64, of author: Int64, _ zone: ZoneCounters) throws -> Bool {
     let place = Place(zone: zone.id, author: author, number: number)
     guard read.count < Self.mostRead, read.insert(place).inserted else { return false }
     do {

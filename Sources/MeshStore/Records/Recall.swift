@@ -40,7 +40,7 @@ struct Recall {
     try readNotes(transaction, &notes)
     guard let next = try transaction.work.nextRecall() else { return }
     let kept = next.kept == 0 ? nil : Set(try transaction.catalog.layout(next.kept))
-    let records = ZoneRecords(transaction, zone: try transaction.zoneRows.obtain(next.zone))
+    let records = ZoneRecords(transaction, zone: try transaction.counters.obtain(next.zone))
     let log = LogReader(transaction: transaction, zone: records.zone.id, reader: try reader(next.zone))
     try Recall(
       transaction: transaction, records: records, log: log, kept: kept, noted: notes,

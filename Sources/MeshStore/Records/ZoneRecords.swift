@@ -5,16 +5,15 @@ final class ZoneRecords {
   typealias State = RecordState<Int64>
 
   let transaction: Transaction
-  /// The counters of the zone. They are changed here, and the code that commits saves them.
-  var zone: ZoneRow
+  let zone: ZoneCounters
   /// The cells of the records that were packed in this access.
   private(set) var packedCells = 0
-  /// True if the digest has changed since `saveCounters`.
+  /// True if the digest has changed since `noteAhead`.
   private var hasCounted = false
   private var sql: Connection { transaction.sql }
   private var catalog: Catalog { transaction.catalog }
 
-  init(_ transaction: Transaction, zone: ZoneRow) {
+  init(_ transaction: Transaction, zone: ZoneCounters) {
     self.transaction = transaction
     self.zone = zone
   }
@@ -205,13 +204,11 @@ final class ZoneRecords {
     transaction.staged.noteUses(of: Set(uses.map(\.asset)), replacing: Set(old.map(\.asset)))
   }
 
-  /// Saves the digest and the number of live records, for a zone that is not the access's own.
-  ///
-  /// - Parameter besidePending: True if the records' hashes may contain edits that are not flushed yet.
-  func saveCounters(besidePending: Bool) throws {
+  /// Notes that the hashes of the records written here may have edits that are not flushed yet.
+  func noteAhead() throws {
     guard hasCounted else { return }
     hasCounted = false
-    try transaction.zoneRows.saveDigest(zone, besidePending: besidePending)
+    zone.ahead = max(zone.ahead, try transaction.pending.last())
   }
 
   private func count(_ hash: RecordHash, leaving: Bool) {

@@ -1,6 +1,6 @@
 import MeshCore
 
-/// The counters of a zone. They are read at the start of an access, and saved before its commit.
+/// The counters of a zone, as a row of `mesh_zone` has them. A transaction changes them in `ZoneCounters`.
 struct ZoneRow: Equatable {
   let id: Int64
   let zone: ZoneID

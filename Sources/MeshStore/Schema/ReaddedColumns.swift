@@ -79,7 +79,7 @@ private struct ReaddedColumnSearch {
     guard !candidates.isEmpty else { return }
     try transaction.recordRows.forEachShown(table.id) { key, zone in
       if zones[zone] == nil {
-        zones[zone] = try transaction.zoneRows.read(id: zone).map { ZoneRecords(transaction, zone: $0) }
+        zones[zone] = try transaction.counters.read(id: zone).map { ZoneRecords(transaction, zone: $0) }
       }
       if let records = zones[zone] { try look(at: RecordRef(table: table.id, key: key), records) }
       return !candidates.isEmpty

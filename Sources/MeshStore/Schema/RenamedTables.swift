@@ -85,7 +85,7 @@ struct TableRenaming: Step {
   /// values distinguish them.
   private func isRenaming(_ records: [(zone: Int64, ref: RecordRef)], of table: Int64) throws -> Bool {
     try records.contains { zone, ref in
-      guard let zone = try transaction.zoneRows.read(id: zone) else { return false }
+      guard let zone = try transaction.counters.read(id: zone) else { return false }
       let zoneRecords = ZoneRecords(transaction, zone: zone)
       let formerRef = RecordRef(table: table, key: ref.key)
       guard let record = try zoneRecords.load(ref), let former = try zoneRecords.load(formerRef), former.isAlive else {

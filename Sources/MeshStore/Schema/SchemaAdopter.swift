@@ -112,7 +112,7 @@ struct SchemaAdopter: Step {
   {
     try transaction.recordRows.some(of: table.id, onlyShown: true, limit: StoreLimits.recordsThatTell).compactMap {
       zone, ref in
-      guard let zone = try transaction.zoneRows.read(id: zone) else { return nil }
+      guard let zone = try transaction.counters.read(id: zone) else { return nil }
       let records = ZoneRecords(transaction, zone: zone)
       guard let record = try records.load(ref), !record.extra.isEmpty else { return nil }
       return ((try records.columns(record.stamps), record.extra), try records.values(ref, record))

@@ -82,7 +82,7 @@ package struct StoreTables: StorePart {
     try write { transaction in
       let rows = try transaction.recordRows.some(of: table, onlyShown: true, limit: Choices.slice)
       for (zone, ref) in rows {
-        guard let zone = try transaction.zoneRows.read(id: zone) else { continue }
+        guard let zone = try transaction.counters.read(id: zone) else { continue }
         let records = ZoneRecords(transaction, zone: zone)
         guard let old = try records.load(ref) else { continue }
         let form = transaction.catalog.table(table)

@@ -8,6 +8,7 @@ extension Step {
   var db: Database { transaction.db }
   var sql: Connection { transaction.sql }
   var catalog: Catalog { transaction.catalog }
+  var counters: TransactionCounters { transaction.counters }
   var cryptography: any Cryptography { transaction.cryptography }
   var staged: StagedAssets { transaction.staged }
   var contents: AssetContents { transaction.contents }

@@ -155,6 +155,7 @@ final class StoreAccess {
           let transaction = transaction(db)
           let ending = try body(transaction)
           guard case .commit = ending else { return ending }
+          try transaction.counters.saveChanged()
           if !unsaved.isEmpty { try transaction.save(unsaved) }
           if sql.totalChanges != changes { try next?.advance(sql) }
           return ending
@@ -200,8 +201,8 @@ final class StoreAccess {
 
   private func transaction(_ db: Database) -> Transaction {
     Transaction(
-      db: db, sql: sql, catalog: catalog, cryptography: cryptography, run: run, staged: staged, server: server,
-      pieces: pieces, device: device, believed: believed)
+      db: db, sql: sql, catalog: catalog, counters: TransactionCounters(sql), cryptography: cryptography, run: run,
+      staged: staged, server: server, pieces: pieces, device: device, believed: believed)
   }
 
   /// Runs `body`, and throws the errors of SQLite as those of the store.

@@ -6,6 +6,8 @@ struct Transaction: TableAccess {
   let db: Database
   let sql: Connection
   let catalog: Catalog
+  /// The counters of zones. They are saved when the transaction ends.
+  let counters: TransactionCounters
   let cryptography: any Cryptography
   let run: PendingRun
   let staged: StagedAssets
@@ -27,7 +29,7 @@ struct Transaction: TableAccess {
   /// Returns the progress for rows that are shown outside of a flush.
   func progress() throws -> Materialiser.Phase { try hasPending() ? .besidePending : .clean }
 
-  func hasRun() throws -> Bool { try zoneRows.hasRuns() }
+  func hasRun() throws -> Bool { try !counters.withRun().isEmpty }
 
   /// Returns whether the zone has pending rows.
   ///

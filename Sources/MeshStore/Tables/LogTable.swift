@@ -124,7 +124,7 @@ struct LogTable {
   }
 
   /// Adds change sets to the order of merging.
-  func place(_ numbers: ClosedRange<UInt64>, of author: Int64, in zone: inout ZoneRow) throws {
+  func place(_ numbers: ClosedRange<UInt64>, of author: Int64, in zone: ZoneCounters) throws {
     for number in numbers {
       try sql.run(
         "INSERT INTO mesh_order (zone, position, author, number) VALUES (?, ?, ?, ?)",

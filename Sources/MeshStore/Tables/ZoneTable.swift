@@ -6,42 +6,48 @@ struct ZoneTable {
 
   // MARK: Counters
 
-  private static let columns = """
-    id, instance, clock, digest_low, digest_high, live, next_position, flush_part, flush_synced, flush_planned, flush_values, \
-    flush_clock, run_last, run_rows, ahead
+  private static let select = """
+    SELECT id, zone, instance, clock, digest_low, digest_high, live, next_position, flush_part, flush_synced, flush_planned, \
+    flush_values, flush_clock, run_last, run_rows, ahead FROM mesh_zone
     """
 
-  private static let select = "SELECT \(columns) FROM mesh_zone WHERE zone = ?"
-
-  /// Returns the zone's counters, or nil if this file has never met the zone.
-  func read(_ zone: ZoneID) throws -> ZoneRow? {
-    try sql.first(Self.select, [.blob(zone.bytes)]) { row in
-      ZoneRow(
-        id: row.integer(0), zone: zone, instance: row.optional(1).map { InstanceID(UInt64(bitPattern: $0)) },
-        clock: HybridClock(last: HybridTime(row.bits(2))),
-        digestLow: row.bits(3), digestHigh: row.bits(4), live: row.integer(5), nextPosition: row.integer(6),
-        flushPart: row.bits(7), flushSynced: row.bits(8), flushPlanned: row.bits(9), flushValues: row.bits(10),
-        flushClock: HybridTime(row.bits(11)), runLast: row.integer(12), runRows: row.integer(13),
-        ahead: row.integer(14))
-    }
+  private func rows(_ condition: String, _ values: [Value] = []) throws -> [ZoneRow] {
+    try sql.all("\(Self.select) WHERE \(condition)", values) { row in
+      ZoneID(row.bytes(1)).map { zone in
+        ZoneRow(
+          id: row.integer(0), zone: zone, instance: row.optional(2).map { InstanceID(UInt64(bitPattern: $0)) },
+          clock: HybridClock(last: HybridTime(row.bits(3))),
+          digestLow: row.bits(4), digestHigh: row.bits(5), live: row.integer(6), nextPosition: row.integer(7),
+          flushPart: row.bits(8), flushSynced: row.bits(9), flushPlanned: row.bits(10), flushValues: row.bits(11),
+          flushClock: HybridTime(row.bits(12)), runLast: row.integer(13), runRows: row.integer(14),
+          ahead: row.integer(15))
+      }
+    }.compactMap(\.self)
   }
 
-  func read(id: Int64) throws -> ZoneRow? {
-    let zone = try sql.first("SELECT zone FROM mesh_zone WHERE id = ?", [.integer(id)]) { ZoneID($0.bytes(0)) }
-    return try zone.flatMap { $0 }.flatMap(read)
-  }
+  /// Returns the zone's row, or nil if this file has never met the zone.
+  func zoneRow(of zone: ZoneID) throws -> ZoneRow? { try rows("zone = ?", [.blob(zone.bytes)]).first }
 
-  /// Returns the zone's counters. Creates them if this file has never met the zone.
-  func obtain(_ zone: ZoneID) throws -> ZoneRow {
-    if let known = try read(zone) { return known }
+  func zoneRow(id: Int64) throws -> ZoneRow? { try rows("id = ?", [.integer(id)]).first }
+
+  /// Returns the rows of the zones that have a run.
+  func rowsWithRun() throws -> [ZoneRow] { try rows("run_last > 0") }
+
+  /// Returns the rows of the zones in which records' hashes may have edits that are not flushed yet.
+  func rowsAhead() throws -> [ZoneRow] { try rows("ahead > 0") }
+
+  /// Returns the zone's row. Creates it if this file has never met the zone.
+  func obtainRow(of zone: ZoneID) throws -> ZoneRow {
+    if let known = try zoneRow(of: zone) { return known }
     try sql.run("INSERT INTO mesh_zone (zone) VALUES (?)", [.blob(zone.bytes)])
-    guard let made = try read(zone) else {
+    guard let made = try zoneRow(of: zone) else {
       throw StoreError(.statementFailed, "mesh_zone did not take a row; restore the file from a copy")
     }
     return made
   }
 
-  func save(_ row: ZoneRow) throws {
+  /// Writes the counters. Only `TransactionCounters` calls it.
+  func saveRow(_ row: ZoneRow) throws {
     try sql.run(
       """
       UPDATE mesh_zone SET instance = ?, clock = ?, digest_low = ?, digest_high = ?, live = ?, next_position = ?,
@@ -56,34 +62,12 @@ struct ZoneTable {
       ])
   }
 
-  /// Saves the digest and the number of live records, for a zone that is not the access's own.
-  ///
-  /// - Parameter besidePending: True if the records' hashes may contain edits that are not flushed yet.
-  func saveDigest(_ row: ZoneRow, besidePending: Bool) throws {
-    try sql.run(
-      """
-      UPDATE mesh_zone SET digest_low = ?, digest_high = ?, live = ?,
-        ahead = max(ahead, iif(?, (SELECT coalesce(max(id), 0) FROM mesh_pending), 0)) WHERE id = ?
-      """,
-      [
-        .bits(row.digestLow), .bits(row.digestHigh), .integer(row.live), .integer(besidePending ? 1 : 0),
-        .integer(row.id),
-      ])
-  }
-
-  /// Notes that no record's hash has edits that are not flushed yet.
-  func endAhead() throws { try sql.run("UPDATE mesh_zone SET ahead = 0") }
-
-  func hasRuns() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_zone WHERE run_last > 0") }
-
-  func endRuns() throws { try sql.run("UPDATE mesh_zone SET run_last = 0, run_rows = 0") }
-
   /// Returns all zones that the file has met.
   func all() throws -> [ZoneID] {
     try sql.all("SELECT zone FROM mesh_zone ORDER BY id") { ZoneID($0.bytes(0)) }.compactMap(\.self)
   }
 
-  /// Returns the number of live records of each zone.
+  /// Returns the number of live records of each zone, as the last transaction left it.
   func liveCounts() throws -> [ZoneID: Int] {
     let counts = try sql.all("SELECT zone, live FROM mesh_zone") { row in
       ZoneID(row.bytes(0)).map { ($0, Int(row.integer(1))) }
@@ -122,7 +106,7 @@ struct ZoneTable {
         """,
         [
           .integer(standing.role.rawValue), standing.root.map { .text($0.table) } ?? .null, standing.root?.key ?? .null,
-          .integer(standing.isStopped ? 1 : 0), .integer(try obtain(standing.zone).id),
+          .integer(standing.isStopped ? 1 : 0), .integer(try obtainRow(of: standing.zone).id),
           standing.owner.map { .blob($0.bytes) } ?? .null,
         ])
     }

@@ -10,7 +10,7 @@ package struct StoreControl: ControlStore, StorePart {
 
   package func insertControlRecords(_ records: [(id: ControlID, bytes: [UInt8])], zone: ZoneID) throws {
     try write { transaction in
-      let row = try transaction.zoneRows.obtain(zone)
+      let row = try transaction.counters.obtain(zone)
       for record in records { try transaction.control.insert(record.id, record.bytes, zone: row.id) }
     }
   }
@@ -55,7 +55,7 @@ package struct StoreControl: ControlStore, StorePart {
 extension Transaction {
   func save(_ acknowledgements: [ZoneID: [DeviceID: ControlTable.Acknowledgement]]) throws {
     for (zone, devices) in acknowledgements {
-      guard let row = try zoneRows.read(zone) else { continue }
+      guard let row = try counters.read(zone) else { continue }
       for (device, acknowledgement) in devices { try control.save(acknowledgement, of: device, zone: row.id) }
     }
   }

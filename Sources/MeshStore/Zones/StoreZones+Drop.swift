@@ -5,7 +5,7 @@ package import MeshCore
 extension StoreZones {
   package func keepCopy(of zone: ZoneID) throws {
     try write { transaction in
-      let row = try transaction.zoneRows.obtain(zone)
+      let row = try transaction.counters.obtain(zone)
       try transaction.zoneRows.keepCopy(row.id)
       transaction.catalog.forgetZones()
     }
@@ -17,12 +17,12 @@ extension StoreZones {
 
   package func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool {
     try writeRefusing(notingAt: now) { transaction, refused in
-      guard var row = try transaction.zoneRows.read(zone) else { return false }
+      guard let row = try transaction.counters.read(zone) else { return false }
       let keepingCopy = try keepingCopy || transaction.zoneRows.keepsCopy(zone)
       let removal = ZoneRemoval(transaction: transaction)
       try removal.dropPending(row.id, keepingCopy: keepingCopy)
-      return try transaction.applying { try removal.dropRecords(&row, keepingCopy: keepingCopy, refused, now: now) }
-        || removal.dropLog(&row, now: now)
+      return try transaction.applying { try removal.dropRecords(row, keepingCopy: keepingCopy, refused, now: now) }
+        || removal.dropLog(row, now: now)
     }
   }
 }
@@ -33,12 +33,12 @@ private struct ZoneRemoval: Step {
 
   /// Deletes the pending rows of the zone. If the zone is kept as a copy, they become part of the copy.
   func dropPending(_ zone: Int64, keepingCopy: Bool) throws {
-    if try pending.removeAll(of: zone, keepingCopy: keepingCopy) { try transaction.run.endAll() }
+    if try pending.removeAll(of: zone, keepingCopy: keepingCopy) { try transaction.run.endAll(counters) }
   }
 
   /// Removes a slice of the zone's records. Returns false if there are none.
   func dropRecords(
-    _ row: inout ZoneRow, keepingCopy: Bool, _ refused: [RecordRef: String], now: Int64
+    _ row: ZoneCounters, keepingCopy: Bool, _ refused: [RecordRef: String], now: Int64
   ) throws -> Bool {
     let refs = try recordRows.list(row.id, limit: Choices.slice)
     guard !refs.isEmpty else { return false }
@@ -62,8 +62,6 @@ private struct ZoneRemoval: Step {
       }
     }
     try materialiser.settle()
-    row = records.zone
-    try zoneRows.save(row)
     return true
   }
 
@@ -92,7 +90,7 @@ private struct ZoneRemoval: Step {
 
   /// Removes a slice of the change log, and then the remaining data. The control log stays. Returns false when all is
   /// removed.
-  func dropLog(_ row: inout ZoneRow, now: Int64) throws -> Bool {
+  func dropLog(_ row: ZoneCounters, now: Int64) throws -> Bool {
     if try log.removeSlice(of: row.id) { return true }
     try names.removeNamed(in: row.id)
     try receiptsForLostLocal(row.id, now: now)
@@ -105,7 +103,6 @@ private struct ZoneRemoval: Step {
     // A device that is let in again starts from nothing, and writes as a new instance.
     (row.instance, row.clock, row.nextPosition) = (nil, HybridClock(), 1)
     (row.flushPart, row.flushSynced, row.flushValues, row.runLast, row.runRows, row.ahead) = (0, 0, 0, 0, 0, 0)
-    try zoneRows.save(row)
     try zoneRows.endLeaving(row.id)
     catalog.forgetZones()
     catalog.forgetNamed()

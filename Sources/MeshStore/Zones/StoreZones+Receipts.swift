@@ -11,7 +11,7 @@ extension StoreZones {
 
   package func receipts(_ zone: ZoneID) throws -> [Receipt] {
     try read { transaction in
-      guard let row = try transaction.zoneRows.read(zone) else { return [] }
+      guard let row = try transaction.counters.read(zone) else { return [] }
       return try transaction.receipts.list(row.id).reversed().map { receipt in
         let named = try receipt.values.map { values in
           Dictionary(
@@ -33,7 +33,7 @@ extension StoreZones {
   /// - Returns: The number of written receipts, and the records that block others.
   package func restoreReceipts(_ zone: ZoneID) throws -> (written: Int, inTheWay: Set<RecordName>) {
     try write { transaction in
-      guard let row = try transaction.zoneRows.read(zone) else { return (0, []) }
+      guard let row = try transaction.counters.read(zone) else { return (0, []) }
       let writer = ReceiptWriter(transaction: transaction)
       var restored = 0
       var inTheWay: Set<RecordName> = []
@@ -53,7 +53,7 @@ extension StoreZones {
   /// Deletes a zone's receipts and their change sets. Returns the number of receipts.
   package func discardReceipts(_ zone: ZoneID) throws -> Int {
     try write { transaction in
-      guard let row = try transaction.zoneRows.read(zone) else { return 0 }
+      guard let row = try transaction.counters.read(zone) else { return 0 }
       try transaction.log.removeReverted(in: row.id)
       return try transaction.receipts.removeAll(of: row.id)
     }
@@ -76,7 +76,7 @@ struct ReceiptWriter: Step {
   /// Returns the record that keeps a zone's write from reaching its own record, or nil if there is none. It is another
   /// zone's record that shows the row, or the topmost record that the row belongs to. Such a record may be a copy that
   /// was kept, and the write would change that copy.
-  func occupant(of ref: RecordRef, _ values: [Int64: Value]?, besides zone: ZoneRow) throws -> RecordRef? {
+  func occupant(of ref: RecordRef, _ values: [Int64: Value]?, besides zone: ZoneCounters) throws -> RecordRef? {
     let shown = try transaction.place(of: ref)
     guard shown != zone.id else { return nil }
     var found = shown == nil ? nil : ref

@@ -6,13 +6,13 @@ package struct StoreZones: ZoneStore, StorePart {
 
   package func instance(_ zone: ZoneID) throws -> InstanceID? {
     try read { transaction in
-      try transaction.zoneRows.read(zone)?.instance
+      try transaction.counters.read(zone)?.instance
     }
   }
 
   package func beginInstance(_ instance: InstanceID, zone: ZoneID, sentThrough: Int64? = nil) throws {
     try write { transaction in
-      var row = try transaction.zoneRows.obtain(zone)
+      let row = try transaction.counters.obtain(zone)
       if let sentThrough { try transaction.leaveIncrements(row, sentThrough: sentThrough) }
       row.instance = instance
       // A copy of the file can tell whose instance it has, even if this one signs nothing.
@@ -25,13 +25,12 @@ package struct StoreZones: ZoneStore, StorePart {
       row.flushValues = 0
       row.runLast = 0
       row.runRows = 0
-      try transaction.zoneRows.save(row)
     }
   }
 
   package func doubtfulIncrements(_ zone: ZoneID) throws -> [RecordName] {
     try read { transaction in
-      guard let row = try transaction.zoneRows.read(zone),
+      guard let row = try transaction.counters.read(zone),
         let end = try transaction.pending.formerInstances(in: row.id).last(where: { $0.sentThrough == .max })
       else { return [] }
       return try transaction.counted(in: row.id, before: end.id)
@@ -40,7 +39,7 @@ package struct StoreZones: ZoneStore, StorePart {
 
   package func digest(_ zone: ZoneID) throws -> ZoneDigest {
     try read { transaction in
-      guard let row = try transaction.zoneRows.read(zone) else {
+      guard let row = try transaction.counters.read(zone) else {
         return ZoneDigest(records: 0, hash: RecordHash(low: 0, high: 0).bytes)
       }
       return ZoneDigest(
@@ -57,7 +56,7 @@ package struct StoreZones: ZoneStore, StorePart {
       try PolicyChanges(transaction: transaction).forgetStrangers()
       let after = try transaction.catalog.zones()
       // A run that was sorted before several zones existed contains the rows of all zones.
-      if before.isRouted != after.isRouted { try transaction.run.endAll() }
+      if before.isRouted != after.isRouted { try transaction.run.endAll(transaction.counters) }
       for entry in after.entries.values.sorted(by: { $0.id < $1.id }) where entry.role == .owned {
         let wasOpen = before.entries[entry.id]?.isOpen ?? false
         if let root = entry.root, entry.isOpen != wasOpen { try transaction.look(at: root) }
@@ -105,7 +104,7 @@ extension Transaction {
   /// continued.
   ///
   /// - Parameter sentThrough: The time through which that file may have sent increments, if this device wrote it.
-  fileprivate func leaveIncrements(_ zone: ZoneRow, sentThrough: Int64) throws {
+  fileprivate func leaveIncrements(_ zone: ZoneCounters, sentThrough: Int64) throws {
     guard let device, let instance = zone.instance, let author = try names.author(with: instance, in: device),
       try !counted(in: zone.id, before: .max).isEmpty
     else { return }

@@ -91,7 +91,7 @@ import Testing
     /// Notes conflicts, each caused by the account that `cause` returns for its number.
     func note(_ count: Int64, _ cause: @escaping (Int64) -> UInt8) throws {
       try peer.store.access.write { transaction in
-        let records = ZoneRecords(transaction, zone: try transaction.zoneRows.obtain(Peer.zone))
+        let records = ZoneRecords(transaction, zone: try transaction.counters.obtain(Peer.zone))
         let table = try transaction.catalog.tableNumber("t")
         let column = try transaction.catalog.columnNumber("v", of: table)
         let first = try transaction.sql.integer("SELECT max(id) FROM mesh_conflict") ?? 0

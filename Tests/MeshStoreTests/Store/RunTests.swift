@@ -31,7 +31,7 @@ private let schema = "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, title TEX
     let a = try peer(1)
     try fill(a, "", Int(StoreLimits.runRows) + 500)
     #expect(try a.store.localWrites.flush(a.writer, now: a.now).unitEnded == false)
-    let zone = try #require(try a.store.access.read { try $0.zoneRows.read(Peer.zone) })
+    let zone = try #require(try a.store.access.read { try $0.counters.read(Peer.zone) })
     #expect(zone.runLast == StoreLimits.runRows)
     #expect(zone.flushPlanned == UInt64(StoreLimits.runRows) / UInt64(Choices.slice))
   }
@@ -77,7 +77,7 @@ private let schema = "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, title TEX
     try a.run("UPDATE mesh_pending SET wall = \(a.now - 1_000) WHERE key <> '~'")
     try b.pull(from: a)
     let record = try b.store.access.read { transaction in
-      let zone = try #require(try transaction.zoneRows.read(Peer.zone))
+      let zone = try #require(try transaction.counters.read(Peer.zone))
       let table = try #require(transaction.catalog.allTables.first)
       return try ZoneRecords(transaction, zone: zone).load(RecordRef(table: table.id, key: .text("~")))
     }

@@ -17,7 +17,7 @@ import Testing
   /// What is merged of a reminder's title; nil where it does not live.
   private func title(_ key: String, in zone: ZoneID, of member: Member) throws -> Value? {
     try member.store.access.read { transaction in
-      guard let row = try transaction.zoneRows.read(zone), let table = transaction.catalog.knownTable("reminders")
+      guard let row = try transaction.counters.read(zone), let table = transaction.catalog.knownTable("reminders")
       else {
         return nil
       }

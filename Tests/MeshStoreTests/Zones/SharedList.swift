@@ -36,7 +36,7 @@ enum SharedList {
   static func texts(_ member: Member) throws -> Set<String> {
     try member.store.access.read { transaction in
       var texts: Set<String> = []
-      guard let zone = try transaction.zoneRows.read(share) else { return texts }
+      guard let zone = try transaction.counters.read(share) else { return texts }
       let log = LogReader(transaction: transaction, zone: zone.id, reader: member.reader(share))
       for head in try transaction.catalog.heads.all(zone.id) where head.stored > 0 {
         for number in 1...head.stored {

@@ -7,18 +7,6 @@ package import MeshCore
 ///
 /// Guard: not safe for concurrent use; the driver owns it.
 package final class Replica: Part {
-  package enum Action: Sendable {
-    case send(LinkID, [UInt8])
-    /// Closes the session after all earlier messages have left.
-    case close(LinkID, reason: String)
-    case log(LogLevel, String)
-  }
-
-  package enum LogLevel: Sendable { case info, warning }
-
-  /// The milliseconds between two requests for missing keys, and other work that is due now and then.
-  private static let roundInterval: Int64 = 5_000
-
   let context: Context
   let clocks: Clocks
   let standings: StandingBook
@@ -37,7 +25,11 @@ package final class Replica: Part {
   let localWrites: LocalWrites
   let merges: Merges
   let greeting: Greeting
+  private let ticks: Ticks
+  private let worker: Worker
 
+  package let zoneViews: ZoneViews
+  package let peerViews: PeerViews
   /// Gives the assets that are here to others, and gives them up.
   package let copies: AssetCopies
   package let downloads: AssetDownloads
@@ -52,11 +44,6 @@ package final class Replica: Part {
     get { incidents.probe }
     set { incidents.probe = newValue }
   }
-
-  /// True if the home knows its place. This stays false until the node runs, because a command that only looks at the
-  /// home must leave the notice to the node.
-  private var hasSettled = false
-  private var lastRound: Int64 = .min
 
   package init(
     store: any ReplicaStore, vault: any Vault, account: AccountState, secrets: any DeviceSecrets,
@@ -98,6 +85,15 @@ package final class Replica: Part {
     devices = try DeviceAdmission(context, administration, changes)
     admission = ShareAdmission(context, logs, exchange, changes)
     greeting = Greeting(context, exchange, schema, membership, changes, devices, admission)
+    ticks = Ticks(
+      context, clocks: clocks, standings: standings, logs: logs, keys: keys, acknowledgements: acknowledgements,
+      membership: membership, changes: changes, copies: copies, downloads: downloads, administration: administration,
+      admission: admission, greeting: greeting)
+    worker = Worker(
+      context: context, clocks: clocks, changes: changes, localWrites: localWrites, reverts: reverts, merges: merges,
+      acknowledgements: acknowledgements, downloads: downloads, standings: standings)
+    zoneViews = ZoneViews(context: context, writers: writers, standings: standings, schema: schema)
+    peerViews = PeerViews(context: context)
     sessions.whenEnded = { [weak downloads] link, device in downloads?.lose(link, device) }
     try load()
   }
@@ -125,19 +121,6 @@ package final class Replica: Part {
     context.incidents.notify(
       "this home has keys of \(missing.joined(separator: ", ")), and the database doesn't know that share: it is from before "
         + "this device joined. Your other devices tell it of the share; if you have none, join again with an invite")
-  }
-
-  /// Creates a new account with its first device and returns the account's state. The caller keeps the account's
-  /// secret.
-  package static func createAccount(
-    genesis: AccountGenesis, request: CertificateRequest, now: Int64, sign: ([UInt8]) -> [UInt8],
-    cryptography: any Cryptography, randomness: any Randomness
-  ) throws -> AccountState {
-    guard var account = AccountState(genesis, cryptography) else { throw ReplicaError.badDeviceKey }
-    let certificate = Certificate(
-      account: account.id, request: request, serial: randomness.bytes(16), issued: now, sign: sign)
-    account.insert(certificate, cryptography)
-    return account
   }
 
   // MARK: Inputs
@@ -210,88 +193,21 @@ package final class Replica: Part {
     for link in sessions.links { sessions.end(link, .stopping, "the node stops") }
   }
 
-  package func takeActions() -> [Action] { sessions.takeActions() }
+  package func takeActions() -> [ReplicaAction] { sessions.takeActions() }
 
   /// True if no action waits to be performed.
   package var hasNoActions: Bool { outbox.actions.isEmpty }
 
-  // MARK: Ticks
+  // MARK: Time and work
 
   /// Returns whether something waits for one of the next ticks. Without it, two ticks a second are enough.
-  package var needsTick: Bool {
-    downloads.needsTick || copies.needsTick || standings.isDropping || changes.hasUnread
-      || zones.values.contains(where: \.acknowledgements.isOwed) || sessions.needsTick
-  }
+  package var needsTick: Bool { ticks.isNeeded }
 
   /// Does the periodic work. The driver calls it a few times a second.
-  package func tick(now: Moment) throws {
-    if !hasSettled { try vault.settle() }
-    hasSettled = true
-    clocks.look(now)
-    try keys.tick()
-    for link in sessions.links { try sessions.handle(link, .tick, now: now) }
-    for link in sessions.links {
-      logs.tellOwedHeads(link, now: now)
-      try sessions.askOwed(link, now: now)
-      try logs.sendAsked(link, now: now)
-      try logs.pour(link)
-    }
-    try acknowledgements.tick(now: now)
-    membership.endOutsiders(now: now)
-    try downloads.tick(now: now)
-    clocks.tell(now)
-    if now.steady &- lastRound > Self.roundInterval || lastRound == .min {
-      lastRound = now.steady
-      try tickRound(now: now)
-    }
-  }
-
-  private func tickRound(now: Moment) throws {
-    // The wanted assets change in other ways too: a zone ended, or reverted change sets were written again.
-    try downloads.refresh(now: now)
-    for link in sessions.links { keys.requestAgain(link) }
-    changes.forgetUnused(now: now)
-    logs.forgetUnused(now: now)
-    admission.forgetUnused(now: now)
-    greeting.forgetUnused(now: now)
-    try administration.cutRevokedDevices(now: now)
-    for zone in zones.ids { try keys.replaceMissing(zone, now: now) }
-    // No input arrives when the clock has caught up with change sets that were signed ahead of it.
-    due.noteMerges(zones.ids.filter { zones[$0]?.intake.waiting[.futureTime] != nil })
-  }
-
-  // MARK: Work
+  package func tick(now: Moment) throws { try ticks.tick(now: now) }
 
   /// Does one bounded piece of work (a flush part or an apply slice). Returns true if more is to do.
-  package func work(now: Moment) throws -> Bool {
-    clocks.look(now)
-    for step in WorkStep.allCases {
-      switch try perform(step, now: now) {
-      case .made: return true
-      case .blocked: return false
-      case .nothing: continue
-      }
-    }
-    return false
-  }
-
-  private func perform(_ step: WorkStep, now: Moment) throws -> WorkStep.Outcome {
-    switch step {
-    case .resumeDeletions: try changes.resumeDropping(now: now)
-    case .readControlLogs: try changes.readNews(now: now)
-    case .upkeep: return try localWrites.upkeep(now: now)
-    case .tellNews: try localWrites.tellNews(now: now)
-    case .flush: return try localWrites.flush(now: now)
-    case .carryOutCuts: for zone in zones.ids { try reverts.carryOutCuts(zone, now: now) }
-    case .writeAgain: for zone in zones.ids where try localWrites.writeAgain(zone, now: now) { return .made }
-    case .merge: return try merges.mergeNext(now: now)
-    case .acknowledge: for zone in zones.ids { try acknowledgements.acknowledge(zone, now: now) }
-    case .assets: return .init(hasMore: try downloads.work(now: now))
-    case .tellBacklogs: try downloads.tellBacklogs(now: now)
-    case .dropEnded: return .init(hasMore: try standings.dropEnded(now: now))
-    }
-    return .nothing
-  }
+  package func work(now: Moment) throws -> Bool { try worker.next(now: now) }
 
   // MARK: Messages
 
@@ -343,28 +259,6 @@ package final class Replica: Part {
 
     case .want(let zone, let vector): try membership.meet(zone, link, wanted: vector, now: now)
     case .admitted, .announceOnly, .credit, .ping, .pong: break
-    }
-  }
-}
-
-/// A fault of this node itself, which no peer can cause.
-package enum ReplicaError: Error, CustomStringConvertible, Sendable {
-  /// The home's device key is not a key.
-  case badDeviceKey
-  /// The store's account state belongs to another account or is not signed by it, so the database belongs to another
-  /// home.
-  case foreignDatabase
-  /// The action needs the account's key or an administrator. The text says which machines can do it.
-  case needsAccountKey(String)
-  case unknownDevice(String)
-  case notReady(String)
-
-  package var description: String {
-    switch self {
-    case .badDeviceKey: "the device key in the home is not a key of 32 bytes: restore device.key from a backup"
-    case .foreignDatabase:
-      "the database belongs to another account than this home: give --home of the account it belongs to, or another database"
-    case .needsAccountKey(let text), .unknownDevice(let text), .notReady(let text): text
     }
   }
 }

@@ -72,7 +72,8 @@ import Testing
     }
     let kept = world.mesh.nodes[0].store.controlRecords(world.zone).count - before
     #expect(kept >= Choices.controlRecords && kept <= Choices.controlRecordsOfAccount)
-    #expect(try world.mesh.nodes[0].replica.uses(of: world.zone).values.contains { $0.controlRecords == kept })
+    #expect(
+      try world.mesh.nodes[0].replica.zoneViews.uses(of: world.zone).values.contains { $0.controlRecords == kept })
     try world.expectAtWork()
   }
 
@@ -80,7 +81,7 @@ import Testing
     let world = try World(devices: 1)
     let link = try world.admit(0, to: 0)
     try world.flood(0, from: nil, count: Choices.controlRecords + 9, to: 0, link)
-    let use = try #require(try world.mesh.nodes[0].replica.uses(of: world.zone).values.first)
+    let use = try #require(try world.mesh.nodes[0].replica.zoneViews.uses(of: world.zone).values.first)
     #expect(use.controlRecords <= Choices.controlRecords)
     #expect(world.mesh.nodes[0].replica.refusals["control-over-quota"] != nil)
   }
@@ -90,7 +91,7 @@ import Testing
     let link = try world.admit(0, to: 0)
     let size = Limits.controlRecord - 512
     try world.flood(0, from: nil, count: Choices.controlBytesOfAccount / size + 9, bytes: size, to: 0, link)
-    let use = try #require(try world.mesh.nodes[0].replica.uses(of: world.zone).values.first)
+    let use = try #require(try world.mesh.nodes[0].replica.zoneViews.uses(of: world.zone).values.first)
     #expect(use.controlBytes <= Choices.controlBytesOfAccount)
     #expect(use.controlBytes > Choices.controlBytesOfAccount - Limits.controlRecord)
     try world.expectAtWork()
@@ -123,9 +124,9 @@ import Testing
     let devices = Limits.authorsOfAccount / Limits.instances + 2
     let world = try World(devices: devices)
     let mesh = world.mesh
-    let epoch = try #require(try mesh.nodes[0].replica.zoneView(world.zone)?.epoch)
+    let epoch = try #require(try mesh.nodes[0].replica.zoneViews.view(world.zone)?.epoch)
     let key = try #require(mesh.nodes[0].vault.epochKeys(world.zone)[epoch])
-    for link in mesh.nodes[1].replica.peerViews.map(\.link) {
+    for link in mesh.nodes[1].replica.peerViews.all.map(\.link) {
       try mesh.give(.goodbye(.stopping, text: ""), to: 1, link)
     }
     // Each node is first told of other authors.

@@ -34,7 +34,7 @@ import Testing
     let word = try acknowledgement(of: 2)
     try mesh.give(.acknowledgement(word), to: 0, link)
     #expect(isKept(word) && mesh.isOpen(0, link))
-    let carrier = try #require(mesh.nodes[0].replica.peerViews.first { $0.link == link })
+    let carrier = try #require(mesh.nodes[0].replica.peerViews.all.first { $0.link == link })
     #expect(carrier.acknowledged[zone] == nil && carrier.merged[zone] == nil)
   }
 

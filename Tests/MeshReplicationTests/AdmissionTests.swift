@@ -25,14 +25,14 @@ import Testing
     let (first, firstInfo) = try mesh.open(higher, role: .listener, peer: keys.sessionKey)
     try mesh.give(.hello(mesh.hello(keys, certificate, firstInfo, to: higher)), to: higher, first)
     let (second, secondInfo) = try mesh.open(higher, role: .dialler, peer: keys.sessionKey)
-    #expect(mesh.nodes[higher].replica.device(at: second) == nil)
+    #expect(mesh.nodes[higher].replica.peerViews.device(at: second) == nil)
     try mesh.give(.hello(mesh.hello(keys, certificate, secondInfo, to: higher)), to: higher, second)
     #expect(mesh.goodbye(higher, second) == .replaced && mesh.isOpen(higher, first))
     let replica = mesh.nodes[higher].replica
-    #expect(replica.device(at: first) == mesh.nodes[lower].device)
-    #expect(replica.device(at: second) == mesh.nodes[lower].device)
+    #expect(replica.peerViews.device(at: first) == mesh.nodes[lower].device)
+    #expect(replica.peerViews.device(at: second) == mesh.nodes[lower].device)
     replica.linkClosed(second, now: mesh.now)
-    #expect(replica.device(at: second) == nil)
+    #expect(replica.peerViews.device(at: second) == nil)
   }
 
   @Test func `a hello signed for another session is refused`() throws {
@@ -43,7 +43,7 @@ import Testing
     let (link, _) = try mesh.open(0, peer: keys.sessionKey)
     try mesh.give(.hello(mesh.hello(keys, certificate, earlier, to: 0)), to: 0, link)
     #expect(mesh.goodbye(0, link) == .protocolViolation)
-    #expect(mesh.nodes[0].replica.peerViews.isEmpty)
+    #expect(mesh.nodes[0].replica.peerViews.all.isEmpty)
   }
 
   @Test func `a certificate shown by who has other session keys is refused`() throws {
@@ -97,11 +97,11 @@ import Testing
     try mesh.nodes[0].replica.administration.revoke(try mesh.account.device(1), now: mesh.now)
     try mesh.pump()
     #expect(mesh.nodes[1].replica.isRevoked, "it was told before its session closed")
-    #expect(mesh.nodes[0].replica.peerViews.isEmpty)
+    #expect(mesh.nodes[0].replica.peerViews.all.isEmpty)
     // Its own software would not dial again, but other software might.
     let link = try mesh.admit(1, to: 0)
     #expect(mesh.goodbye(0, link) == .revoked)
-    #expect(mesh.nodes[0].replica.peerViews.isEmpty)
+    #expect(mesh.nodes[0].replica.peerViews.all.isEmpty)
   }
 
   @Test(arguments: [
@@ -155,8 +155,8 @@ import Testing
     let first = try crossed ? mesh.connect(1, 0) : mesh.connect(0, 1)
     let second = try crossed ? mesh.connect(0, 1) : mesh.connect(1, 0)
     try mesh.pump()
-    #expect(mesh.nodes[0].replica.peerViews.count == 1)
-    #expect(mesh.nodes[1].replica.peerViews.count == 1)
+    #expect(mesh.nodes[0].replica.peerViews.all.count == 1)
+    #expect(mesh.nodes[1].replica.peerViews.all.count == 1)
     let ends = crossed ? [(first.1, first.0), (second.0, second.1)] : [(first.0, first.1), (second.1, second.0)]
     #expect(ends.contains { mesh.isOpen(0, $0.0) && mesh.isOpen(1, $0.1) })
     try mesh.write(0, "a", "through")

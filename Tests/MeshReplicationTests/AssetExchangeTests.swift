@@ -73,7 +73,7 @@ import Testing
       mesh = try TestMesh(3)
       zone = try mesh.zone
       try mesh.meet(1, 0)
-      let epoch = try #require(try mesh.nodes[0].replica.zoneView(zone)?.epoch)
+      let epoch = try #require(try mesh.nodes[0].replica.zoneViews.view(zone)?.epoch)
       let key = try #require(mesh.nodes[0].vault.epochKeys(zone)[epoch])
       bytes = (0..<Limits.chunk).map { UInt8(truncatingIfNeeded: $0) }
       var builder = AssetManifest.Builder(key: [UInt8](repeating: 1, count: 32), mesh.cryptography)
@@ -205,7 +205,7 @@ import Testing
     try mesh.connect(1, 0)
     try mesh.pump()
     try write(mesh, 0, content(3 * Limits.chunk))
-    let peer = try #require(mesh.nodes[0].replica.peerViews.first)
+    let peer = try #require(mesh.nodes[0].replica.peerViews.all.first)
     #expect(peer.acknowledged[zone] == mesh.nodes[0].store.mergedVector(zone))
     #expect(peer.backlogs[zone] == AssetBacklog())
   }
@@ -236,7 +236,7 @@ import Testing
     guard case .held = replica.copies.holders(asset) else { throw Stray() }
     let before = mesh.nodes[0].sent.values.joined().count
     try mesh.nodes[0].replica.received(
-      try #require(mesh.nodes[0].replica.peerViews.first?.link), Message.assetWant(zone, asset, 0..<2).encoded,
+      try #require(mesh.nodes[0].replica.peerViews.all.first?.link), Message.assetWant(zone, asset, 0..<2).encoded,
       now: mesh.now)
     try mesh.pump()
     let sent = mesh.nodes[0].sent.values.joined()

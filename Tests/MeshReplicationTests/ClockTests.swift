@@ -62,7 +62,7 @@ import Testing
     try mesh.connect(1, 0)
     try mesh.pump()
     let zone = try mesh.zone
-    #expect(try mesh.nodes[0].replica.zoneView(zone)?.waiting[.futureTime] == 1)
+    #expect(try mesh.nodes[0].replica.zoneViews.view(zone)?.waiting[.futureTime] == 1)
     #expect(try mesh.nodes[0].replica.restamping.signedAhead(zone, now: mesh.now).count == 1)
     #expect(throws: ReplicaError.self) { try mesh.nodes[0].replica.restamping.restamp(now: mesh.now) }
     #expect(try mesh.nodes[1].replica.restamping.restamp(now: mesh.now) == [zone: 1])

@@ -77,13 +77,13 @@ import Testing
     try mesh.write(2, "a", "before")
     let zone = try mesh.zone
     let revoked = try mesh.account.device(2)
-    let before = try #require(try mesh.nodes[0].replica.zoneView(zone)?.epoch)
-    let author = try #require(try mesh.nodes[2].replica.zoneView(zone)?.author)
+    let before = try #require(try mesh.nodes[0].replica.zoneViews.view(zone)?.epoch)
+    let author = try #require(try mesh.nodes[2].replica.zoneViews.view(zone)?.author)
 
     try mesh.nodes[0].replica.administration.revoke(revoked, now: mesh.now)
     try mesh.pump()
     for node in mesh.nodes[...1] {
-      let view = try #require(try node.replica.zoneView(zone))
+      let view = try #require(try node.replica.zoneViews.view(zone))
       #expect(view.cuts == [revoked])
       #expect(view.epoch != before)
       #expect(node.vault.epochKeys(zone)[try #require(view.epoch)] != nil, "who stays has the new key")
@@ -108,8 +108,8 @@ import Testing
     try mesh.meet(2, 0)
     try mesh.meet(1, 0)
     let (zone, revoked) = (try mesh.zone, try mesh.account.device(2))
-    let epoch = try #require(try mesh.nodes[0].replica.zoneView(zone)?.epoch)
-    let author = try #require(try mesh.nodes[2].replica.zoneView(zone)?.author)
+    let epoch = try #require(try mesh.nodes[0].replica.zoneViews.view(zone)?.epoch)
+    let author = try #require(try mesh.nodes[2].replica.zoneViews.view(zone)?.author)
     var account = mesh.nodes[1].replica.account
     let certificate = try #require(account.certificates[revoked])
     account.insert(
@@ -118,7 +118,7 @@ import Testing
     try mesh.give(.account(account.encoded), to: 1, carrier)
     let later = try changeSet(mesh, zone, epoch, author, number: 2)
     try mesh.give(.changeSets(zone, [later.bytes]), to: 1, carrier)
-    #expect(try mesh.nodes[1].replica.zoneView(zone)?.cuts == [])
+    #expect(try mesh.nodes[1].replica.zoneViews.view(zone)?.cuts == [])
     #expect(mesh.nodes[1].replica.refusals == ["author-revoked": 1])
     #expect(mesh.nodes[1].store.storedVector(zone)[author] == 1)
     #expect(mesh.title(1, "a") == .text("before"))
@@ -176,7 +176,7 @@ import Testing
     let link = try mesh.admit(0, to: 1)
     try mesh.give(.controlRecords(zone, mesh.nodes[0].store.controlRecords(zone)), to: 1, link)
     try mesh.wait(1_000)
-    #expect(try mesh.nodes[1].replica.zoneView(zone)?.cuts.isEmpty == false)
+    #expect(try mesh.nodes[1].replica.zoneViews.view(zone)?.cuts.isEmpty == false)
     #expect(mesh.title(1, "a") == .text("never sent"))
   }
 
@@ -197,7 +197,7 @@ import Testing
     let zone = try mesh.zone
     try mesh.nodes[0].replica.administration.revoke(try mesh.account.device(2), now: mesh.now)
     try mesh.pump()
-    let epoch = try #require(try mesh.nodes[0].replica.zoneView(zone)?.epoch)
+    let epoch = try #require(try mesh.nodes[0].replica.zoneViews.view(zone)?.epoch)
 
     let live = try mesh.admit(1, to: 0)
     try mesh.give(.keyRequest(zone, [epoch]), to: 0, live)

@@ -59,7 +59,7 @@ import Testing
   @Test("a device that a cut names gets no key, before its revocation is known as well") func cutDevices() throws {
     let mesh = try TestMesh(3)
     let zone = try mesh.zone
-    let former = try #require(try mesh.nodes[0].replica.zoneView(zone)?.epoch)
+    let former = try #require(try mesh.nodes[0].replica.zoneViews.view(zone)?.epoch)
     let (victim, other) = (try mesh.admit(2, to: 0), try mesh.admit(1, to: 0))
     // The cut is in the control log, and the account's state with the revocation is not here yet.
     let last = try #require(mesh.nodes[0].store.controlRecords(zone).last)
@@ -69,7 +69,7 @@ import Testing
         DeviceCut(try mesh.account.device(2), last: nil, heads: [:], zone: zone, sign: mesh.account.key.sign)),
       secrets: mesh.account.devices[1], mesh.cryptography)
     try mesh.give(.controlRecords(zone, [cut.encoded]), to: 0, other)
-    let epoch = try #require(try mesh.nodes[0].replica.zoneView(zone)?.epoch)
+    let epoch = try #require(try mesh.nodes[0].replica.zoneViews.view(zone)?.epoch)
     #expect(epoch != former && mesh.isOpen(0, victim))
     for link in [victim, other] { try mesh.give(.keyRequest(zone, [former, epoch].sorted()), to: 0, link) }
     #expect(keysSent(mesh, by: 0, victim).isEmpty)
@@ -80,7 +80,7 @@ import Testing
   func askedAgainAndAgain() throws {
     let mesh = try TestMesh(2)
     let zone = try mesh.zone
-    let epoch = try #require(try mesh.nodes[0].replica.zoneView(zone)?.epoch)
+    let epoch = try #require(try mesh.nodes[0].replica.zoneViews.view(zone)?.epoch)
     let link = try mesh.admit(1, to: 0)
     for _ in 0..<9 { try mesh.give(.keyRequest(zone, [epoch]), to: 0, link) }
     #expect(keysSent(mesh, by: 0, link).count == 4)

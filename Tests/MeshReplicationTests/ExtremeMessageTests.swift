@@ -58,12 +58,12 @@ import Testing
     /// Returns one message of each kind, about existing objects.
     func samples() throws -> [Message] {
       let node = mesh.nodes[0]
-      let author = try #require(try mesh.nodes[2].replica.zoneView(zone)?.author)
+      let author = try #require(try mesh.nodes[2].replica.zoneViews.view(zone)?.author)
       let vector = VersionVector([author: 1])
       let keys = mesh.accounts[1].devices[0]
       let certificate = try #require(mesh.accounts[1].state.certificate(try mesh.accounts[1].device(0)))
       let invite = try #require(node.replica.shareState(zone)?.invites.keys.first)
-      let epoch = try #require(try node.replica.zoneView(zone)?.epoch)
+      let epoch = try #require(try node.replica.zoneViews.view(zone)?.epoch)
       let asset = try #require(AssetID([UInt8](repeating: 3, count: 32)))
       let head = try #require(node.store.storedHeads(zone)[author])
       let changeSet = try #require(

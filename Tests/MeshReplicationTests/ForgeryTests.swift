@@ -22,7 +22,7 @@ import Testing
       try mesh.write(1, "a", "honest")
       link = try mesh.admit(2, to: 0)
       zone = try mesh.zone
-      epoch = try #require(try mesh.nodes[0].replica.zoneView(zone)?.epoch)
+      epoch = try #require(try mesh.nodes[0].replica.zoneViews.view(zone)?.epoch)
       key = try #require(mesh.nodes[0].vault.epochKeys(zone)[epoch])
     }
 
@@ -155,7 +155,7 @@ import Testing
     let time = VirtualClock.epoch + Choices.clockBound + 60_000
     try world.give(world.changeSet(author: world.author(2), time: time, title: "early").bytes)
     #expect(world.mesh.title(0, "b") == nil)
-    #expect(try world.mesh.nodes[0].replica.zoneView(world.zone)?.waiting[.futureTime] == 1)
+    #expect(try world.mesh.nodes[0].replica.zoneViews.view(world.zone)?.waiting[.futureTime] == 1)
     // The change set is here, and no peer is told that it is merged.
     let author = try world.author(2)
     #expect(world.mesh.nodes[0].store.storedVector(world.zone)[author] == 1)

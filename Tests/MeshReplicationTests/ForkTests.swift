@@ -241,7 +241,7 @@ import Testing
       try mesh.restart(1)
     }
     let zone = try mesh.zone
-    #expect(try mesh.nodes[1].replica.zoneView(zone)?.cannotWrite?.contains("VACUUM INTO") == true)
+    #expect(try mesh.nodes[1].replica.zoneViews.view(zone)?.cannotWrite?.contains("VACUUM INTO") == true)
     try mesh.write(1, "late", "pending")
     try mesh.meet(1, 0)
     #expect(mesh.nodes[1].store.pendingCount() == 1)

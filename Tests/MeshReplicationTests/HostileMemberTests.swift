@@ -15,7 +15,7 @@ import Testing
     init() throws {
       mesh = try TestMesh(3)
       zone = try mesh.zone
-      epoch = try #require(try mesh.nodes[0].replica.zoneView(zone)?.epoch)
+      epoch = try #require(try mesh.nodes[0].replica.zoneViews.view(zone)?.epoch)
       key = try #require(mesh.nodes[0].vault.epochKeys(zone)[epoch])
     }
 
@@ -47,7 +47,7 @@ import Testing
     let mesh = world.mesh
     try mesh.connect(1, 0)
     try mesh.pump()
-    for link in mesh.nodes[1].replica.peerViews.map(\.link) {
+    for link in mesh.nodes[1].replica.peerViews.all.map(\.link) {
       try mesh.give(.goodbye(.stopping, text: ""), to: 1, link)
     }
     for (node, title) in [(0, "one"), (1, "two")] {
@@ -124,7 +124,7 @@ import Testing
       let digest = ZoneDigest(records: .max, hash: [UInt8](repeating: 1, count: 16))
       try world.mesh.give(.digest(zone, vector, digest, .nothing), to: 0, link)
     }
-    let view = try #require(world.mesh.nodes[0].replica.peerViews.first)
+    let view = try #require(world.mesh.nodes[0].replica.peerViews.all.first)
     #expect(view.merged.keys.allSatisfy { $0 == world.zone })
     #expect(view.digests.isEmpty)
   }
@@ -167,9 +167,9 @@ import Testing
       zone: world.zone, parents: [cut.id], number: 2, previous: cut.id,
       act: .epoch(commitment: [UInt8](repeating: 1, count: 32)), secrets: mesh.account.devices[2], mesh.cryptography)
     try mesh.give(.controlRecords(world.zone, [cut.encoded, epoch.encoded]), to: 0, link)
-    #expect(try mesh.nodes[0].replica.zoneView(world.zone)?.cannotWrite != nil)
+    #expect(try mesh.nodes[0].replica.zoneViews.view(world.zone)?.cannotWrite != nil)
     for _ in 0..<8 { try mesh.wait(5_001) }
-    #expect(try mesh.nodes[0].replica.zoneView(world.zone)?.cannotWrite == nil)
+    #expect(try mesh.nodes[0].replica.zoneViews.view(world.zone)?.cannotWrite == nil)
   }
 }
 

@@ -125,7 +125,7 @@ import Testing
     )
     let link = try mesh.admit(0, of: mesh.accounts[1], to: 0)
     try mesh.give(.controlRecords(zone, [leave.encoded, epoch.encoded]), to: 0, link)
-    #expect(try mesh.nodes[0].replica.zoneView(zone)?.cannotWrite != nil)
+    #expect(try mesh.nodes[0].replica.zoneViews.view(zone)?.cannotWrite != nil)
     let own = try mesh.zone
     let before = mesh.nodes[0].store.mergedVector(own)
     try mesh.write(0, "s", "shared", in: zone)
@@ -195,9 +195,9 @@ import Testing
 
   @Test func `strangers get neither the log nor keys, whatever they know`() throws {
     let private0 = try mesh.zone
-    let epoch = try #require(mesh.nodes[0].replica.zoneView(private0)?.epoch)
+    let epoch = try #require(mesh.nodes[0].replica.zoneViews.view(private0)?.epoch)
     try mesh.write(0, "p", "private")
-    let author = try #require(mesh.nodes[0].replica.zoneView(private0)?.author)
+    let author = try #require(mesh.nodes[0].replica.zoneViews.view(private0)?.author)
     let link = try mesh.admit(0, of: mesh.accounts[1], to: 0)
     let before = mesh.nodes[0].sent[link]?.count
     try mesh.give(.controlHeads(private0, []), to: 0, link)

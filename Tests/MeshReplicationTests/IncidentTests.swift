@@ -78,7 +78,7 @@ import Testing
       try mesh.give(.zones([]), to: node, link)
       try mesh.give(.goodbye(.revoked, text: ""), to: node, link)
       #expect(mesh.title(node, "a") == .text("stays"))
-      #expect(try mesh.nodes[node].replica.zoneView(zone)?.cannotWrite == nil)
+      #expect(try mesh.nodes[node].replica.zoneViews.view(zone)?.cannotWrite == nil)
     }
     try mesh.write(1, "a", "still")
     #expect(mesh.title(0, "a") == .text("still"))

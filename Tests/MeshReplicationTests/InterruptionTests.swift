@@ -62,7 +62,7 @@ import Testing
     let second = try machine.start(life: 2)
     let zone = try second.administration.createPrivateZone(title: "home", now: machine.moment())
     #expect(second.zoneIDs == [zone])
-    let view = try #require(try second.zoneView(zone))
+    let view = try #require(try second.zoneViews.view(zone))
     #expect(view.cannotWrite == nil && view.title == "home")
   }
 
@@ -72,7 +72,7 @@ import Testing
     let replica = try machine.start(life: 1)
     _ = try? replica.administration.createPrivateZone(title: "home", now: machine.moment())
     let zone = try #require(replica.privateZone)
-    #expect(try replica.zoneView(zone)?.epoch == nil)
+    #expect(try replica.zoneViews.view(zone)?.epoch == nil)
   }
 
   /// Revokes the second device while the vault's disk fails.
@@ -92,7 +92,7 @@ import Testing
     let second = try machine.start(life: 2)
     #expect(second.account.isRevoked(lost))
     try second.tick(now: machine.moment(1))
-    let view = try #require(try second.zoneView(zone))
+    let view = try #require(try second.zoneViews.view(zone))
     #expect(view.cuts == [lost] && view.cannotWrite == nil)
   }
 
@@ -101,7 +101,7 @@ import Testing
     let machine = try Machine()
     let (replica, zone, lost) = try cutShort(machine)
     for step in 1...10 { _ = try replica.work(now: machine.moment(Int64(step))) }
-    let view = try #require(try replica.zoneView(zone))
+    let view = try #require(try replica.zoneViews.view(zone))
     #expect(view.cuts == [lost] && view.cannotWrite == nil)
   }
 

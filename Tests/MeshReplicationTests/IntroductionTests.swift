@@ -72,7 +72,7 @@ import Testing
     try joinAnotherShare(mesh)
     try mesh.connect(2, 0)
     #expect(try mesh.join(2, mesh.invite(zone), at: 0, isLate: true) == .done)
-    let peer = try #require(mesh.nodes[2].replica.peerViews.first)
+    let peer = try #require(mesh.nodes[2].replica.peerViews.all.first)
     #expect(peer.acknowledged[zone] == mesh.nodes[0].store.mergedVector(zone))
     try mesh.expectEqual([0, 2], zone)
   }

@@ -442,11 +442,11 @@ import Testing
       try mesh.connect(2, 0)
     }
     try mesh.write(0, "a", "comes", in: zone)
-    let view = try #require(try mesh.nodes[2].replica.zoneView(zone))
+    let view = try #require(try mesh.nodes[2].replica.zoneViews.view(zone))
     #expect(view.refusesWrites && view.cannotWrite?.contains("VACUUM INTO") == true)
     #expect(mesh.nodes[2].store.standings.first { $0.zone == zone }?.role == .readOnly)
     #expect(mesh.title(2, "a") == .text("comes") && mesh.nodes[2].store.pendingCount() == 0)
-    #expect(try mesh.nodes[0].replica.zoneView(zone)?.refusesWrites == false)
+    #expect(try mesh.nodes[0].replica.zoneViews.view(zone)?.refusesWrites == false)
   }
 
   @Test func `who may only read writes nothing`() throws {
@@ -474,7 +474,7 @@ import Testing
     #expect(!told.contains(epoch.bytes), "the epoch came after its removal")
     try mesh.connect(2, 0)
     try mesh.pump()
-    #expect(mesh.nodes[2].vault.epochKeys(zone)[epoch] == nil && mesh.nodes[2].replica.peerViews.isEmpty)
+    #expect(mesh.nodes[2].vault.epochKeys(zone)[epoch] == nil && mesh.nodes[2].replica.peerViews.all.isEmpty)
     try mesh.expectEqual([0, 1], zone)
   }
 
@@ -633,7 +633,7 @@ import Testing
     #expect(state.cuts.keys.sorted() == [mesh.nodes[2].device])
     #expect(state.currentEpoch != nil && state.currentEpoch?.id != epoch)
     #expect(mesh.title(0, "a") == .text("before"))
-    #expect(!mesh.nodes[0].replica.peerViews.contains { $0.device == mesh.nodes[2].device })
+    #expect(!mesh.nodes[0].replica.peerViews.all.contains { $0.device == mesh.nodes[2].device })
     try mesh.expectEqual([0, 1], zone)
   }
 

@@ -53,7 +53,7 @@ import Testing
     // Each node gets as many as are allowed. Once the nodes have met, the last ones of node 0 are dropped.
     let given = [devices.prefix(504) + devices.suffix(7), devices.prefix(Limits.devicesEver - 1)].map(Array.init)
     let head = try #require(mesh.nodes[0].replica.shareState(zone)?.heads.first)
-    let epoch = try #require(try mesh.nodes[0].replica.zoneView(zone)?.epoch)
+    let epoch = try #require(try mesh.nodes[0].replica.zoneViews.view(zone)?.epoch)
     let key = try #require(mesh.nodes[0].vault.epochKeys(zone)[epoch])
     let grant = try #require(mesh.nodes[0].replica.shareState(zone)?.citation(liar.state.id))
     for node in [0, 1] {

@@ -201,7 +201,7 @@ final class TestMesh {
     }
   }
 
-  private func perform(_ action: Replica.Action, of index: Int) throws {
+  private func perform(_ action: ReplicaAction, of index: Int) throws {
     switch action {
     case .send(let link, let bytes):
       if let message = try Message.decode(bytes) { nodes[index].sent[link, default: []].append(message) }
@@ -216,7 +216,7 @@ final class TestMesh {
   }
 
   func isOpen(_ node: Int, _ link: LinkID) -> Bool {
-    nodes[node].replica.peerViews.contains { $0.link == link }
+    nodes[node].replica.peerViews.all.contains { $0.link == link }
   }
 
   /// Returns the goodbye that a node last said in a session.

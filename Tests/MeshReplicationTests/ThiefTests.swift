@@ -53,7 +53,7 @@ import Testing
     for node in 0...2 {
       try mesh.write(node, "by \(node)", "at \(mesh.now.wall)")
       for reader in 0...2 { #expect(mesh.title(reader, "by \(node)") == .text("at \(mesh.now.wall)")) }
-      #expect(try mesh.nodes[node].replica.zoneView(zone)?.cannotWrite == nil)
+      #expect(try mesh.nodes[node].replica.zoneViews.view(zone)?.cannotWrite == nil)
     }
     #expect(mesh.title(2, "a") == .text("mine"))
     #expect(mesh.nodes[0].store.digest(zone) == mesh.nodes[2].store.digest(zone))
@@ -75,13 +75,13 @@ import Testing
       DeviceCut(try mesh.account.device(1), last: nil, heads: [:], zone: zone, sign: { _ in signature }))
     let forged = try record(mesh, act, by: 2, number: 1, previous: nil, parents: heads(mesh))
     try mesh.give(.controlRecords(zone, [forged.encoded]), to: 0, link)
-    #expect(try mesh.nodes[0].replica.zoneView(zone)?.cuts == [mesh.account.device(3)])
+    #expect(try mesh.nodes[0].replica.zoneViews.view(zone)?.cuts == [mesh.account.device(3)])
   }
 
   @Test func `a proof of a fork that nobody signed cuts nobody`() throws {
     let mesh = try world()
     let zone = try mesh.zone
-    let author = try #require(try mesh.nodes[1].replica.zoneView(zone)?.author)
+    let author = try #require(try mesh.nodes[1].replica.zoneViews.view(zone)?.author)
     let own = try #require(mesh.nodes[1].store.line(zone, author, through: 1, count: 1).last)
     // The thief signs the other branch itself.
     var header = own.header

@@ -24,7 +24,7 @@ import Testing
     #expect(mesh.nodes[0].replica.notices.isEmpty)
     try mesh.write(0, "b", "after", in: zone)
     #expect(mesh.title(1, "b") == .text("after"))
-    #expect(try mesh.nodes[0].replica.zoneView(zone)?.cannotWrite == nil)
+    #expect(try mesh.nodes[0].replica.zoneViews.view(zone)?.cannotWrite == nil)
   }
 
   @Test("unsigned heads end no device's right to write") func forgedHeads() throws {
@@ -67,7 +67,7 @@ import Testing
     let (mesh, zone, _) = try world()
     let instance = mesh.nodes[0].store.instance(zone)
     let author = Author(device: mesh.nodes[0].device, instance: try #require(instance))
-    let epoch = try #require(try mesh.nodes[0].replica.zoneView(zone)?.epoch)
+    let epoch = try #require(try mesh.nodes[0].replica.zoneViews.view(zone)?.epoch)
     let key = try #require(mesh.nodes[0].vault.epochKeys(zone)[epoch])
     let before = try #require(ChangeSetID([UInt8](repeating: 9, count: 32)))
     for number in UInt64(2)...40 {
@@ -122,7 +122,7 @@ import Testing
 
   /// Gives change sets of which the second is missing, each in a message of its own.
   private func giveWithGap(_ mesh: TestMesh, _ zone: ZoneID, _ link: LinkID) throws {
-    let epoch = try #require(try mesh.nodes[0].replica.zoneView(zone)?.epoch)
+    let epoch = try #require(try mesh.nodes[0].replica.zoneViews.view(zone)?.epoch)
     let key = try #require(mesh.nodes[0].vault.epochKeys(zone)[epoch])
     let before = try #require(ChangeSetID([UInt8](repeating: 9, count: 32)))
     let citation = try #require(mesh.nodes[0].replica.shareState(zone)?.citation(mesh.accounts[1].state.id))

@@ -141,7 +141,7 @@ struct AssetAnswers: NodePart {
   private static let absent = "no connected device has it"
 
   /// Returns the assets that a peer is missing, or nil if it hasn't reported every common zone.
-  func lacking(_ peer: Replica.PeerView) -> LackingAssets? {
+  func lacking(_ peer: PeerView) -> LackingAssets? {
     guard peer.zones.allSatisfy({ peer.backlogs[$0] != nil }) else { return nil }
     return peer.backlogs.values.reduce(into: LackingAssets()) { $0 += LackingAssets($1) }
   }
@@ -245,7 +245,7 @@ struct AssetAnswers: NodePart {
     if let source = place.lastSource {
       text += "; \(devices.name(of: source.device) ?? source.device.description) had some of it when it left"
     } else if let writer = place.writer, writer != replica.device {
-      let isConnected = replica.peerViews.contains { $0.device == writer }
+      let isConnected = replica.peerViews.all.contains { $0.device == writer }
       text +=
         "; \(devices.name(of: writer) ?? writer.description), which wrote it, is "
         + (isConnected ? "connected and does not have it any more" : "not connected")

@@ -63,7 +63,7 @@ struct DeviceAnswers: NodePart {
     let device = try devices.named(text)
     try replica.administration.revoke(device, now: time.now)
     try context.accountFile.save(replica.account)
-    let zones = try replica.zoneIDs.filter { try replica.zoneView($0)?.cuts.contains(device) ?? false }
+    let zones = try replica.zoneIDs.filter { try replica.zoneViews.view($0)?.cuts.contains(device) ?? false }
     return RevokeReport(
       device: device.description, name: devices.plainName(of: device) ?? "",
       revoked: Date(milliseconds: replica.account.revocations[device]?.issued ?? time.milliseconds()),
@@ -75,7 +75,7 @@ struct DeviceAnswers: NodePart {
     return RestampReport(
       zones: try taken.sorted { $0.key < $1.key }.map { zone, count in
         RestampReport.Zone(
-          zone: zone.description, name: try replica.zoneView(zone)?.title ?? "", changeSets: count)
+          zone: zone.description, name: try replica.zoneViews.view(zone)?.title ?? "", changeSets: count)
       })
   }
 
@@ -83,7 +83,7 @@ struct DeviceAnswers: NodePart {
     let all = list().devices
     return AccountReport(
       account: replica.account.id.description,
-      name: try replica.privateZone.flatMap { try replica.zoneView($0) }?.title ?? "",
+      name: try replica.privateZone.flatMap { try replica.zoneViews.view($0) }?.title ?? "",
       device: replica.device.description, deviceName: devices.plainName(of: replica.device) ?? "",
       holdsAccountKey: replica.administration.holdsAccountKey,
       keyHolder: replica.account.successor == nil ? all.first.map { "\($0.name) (\($0.device))" } : nil,

@@ -27,7 +27,9 @@ struct HeldAnswers: NodePart {
   func counts() throws -> [String: Int] {
     var held = try store.figures.heldCounts()
     for zone in replica.zoneIDs {
-      for (reason, count) in try replica.zoneView(zone)?.waiting ?? [:] { held[reason.rawValue, default: 0] += count }
+      for (reason, count) in try replica.zoneViews.view(zone)?.waiting ?? [:] {
+        held[reason.rawValue, default: 0] += count
+      }
     }
     return held
   }

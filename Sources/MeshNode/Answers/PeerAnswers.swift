@@ -8,14 +8,14 @@ struct PeerAnswers: NodePart {
   let context: NodeContext
 
   func peers() throws -> [PeerReport] {
-    let connected = try replica.peerViews.map { peer in
+    let connected = try replica.peerViews.all.map { peer in
       PeerReport(
         device: peer.device.description, account: peer.account.description, name: devices.name(of: peer),
         address: peer.address, connected: true, behind: try behind(peer),
         assets: AssetAnswers(context: context).lacking(peer), lastError: nil,
         acknowledgedZones: peer.zones.filter { peer.acknowledged[$0] != nil }.map(\.description).sorted())
     }
-    return connected + (try absentPeers(besides: Set(replica.peerViews.map(\.device))))
+    return connected + (try absentPeers(besides: Set(replica.peerViews.all.map(\.device))))
   }
 
   /// Returns the dialled addresses without a session, and the account's other devices.
@@ -55,7 +55,7 @@ struct PeerAnswers: NodePart {
       let members = devices.filter { device in
         replica.certificate(of: device).map { replica.isMember($0.account, of: zone) } ?? false
       }
-      guard !members.isEmpty, let view = try replica.zoneView(zone) else { continue }
+      guard !members.isEmpty, let view = try replica.zoneViews.view(zone) else { continue }
       let saved = try store.control.acknowledgements(zone)
       for device in members {
         var merged = VersionVector()
@@ -71,14 +71,14 @@ struct PeerAnswers: NodePart {
     return last
   }
 
-  private func behind(_ peer: Replica.PeerView) throws -> PeerReport.Behind {
+  private func behind(_ peer: PeerView) throws -> PeerReport.Behind {
     var behind = PeerReport.Behind(here: 0, there: 0)
     for zone in peer.zones { behind += try self.behind(peer, zone) }
     return behind
   }
 
-  func behind(_ peer: Replica.PeerView, _ zone: ZoneID) throws -> PeerReport.Behind {
-    guard let view = try replica.zoneView(zone) else { return PeerReport.Behind(here: 0, there: 0) }
+  func behind(_ peer: PeerView, _ zone: ZoneID) throws -> PeerReport.Behind {
+    guard let view = try replica.zoneViews.view(zone) else { return PeerReport.Behind(here: 0, there: 0) }
     let theirs = peer.merged[zone] ?? VersionVector()
     return PeerReport.Behind(
       counted: theirs.count(beyond: view.merged),

@@ -15,7 +15,7 @@ struct QuotaAnswers: NodePart {
     var found: [QuotaReport] = []
     let stored = try store.figures.quotas()
     for zone in replica.zoneIDs where replica.reasonOutside(zone) == nil {
-      for (account, use) in try replica.uses(of: zone) {
+      for (account, use) in try replica.zoneViews.uses(of: zone) {
         func add(_ what: QuotaReport.What, _ used: Int, of limit: Int) {
           found.append(report(what, used, of: limit, account, zone))
         }

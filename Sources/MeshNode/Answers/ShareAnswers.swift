@@ -37,7 +37,7 @@ struct ShareAnswers: NodePart {
       id: zone.description, title: printable(state.title), table: root.table, key: ReportedValue(root.key),
       owner: owner.description, ownerName: names[owner], role: role, stopped: state.isStopped,
       reason: replica.reasonOutside(zone) ?? (state.isStopped ? "this account has stopped sharing it" : nil),
-      cannotWrite: try replica.zoneView(zone)?.cannotWrite,
+      cannotWrite: try replica.zoneViews.view(zone)?.cannotWrite,
       records: Int(try store.zones.digest(zone).records),
       epoch: state.currentEpoch?.id.description,
       lastActivity: try store.log.mergedHeads(zone).values.map(\.time).max().map {
@@ -173,7 +173,7 @@ struct ShareAnswers: NodePart {
           code: "share.notPermitted",
           message: "not restored: \(why). The values stay here: mesh share receipt --json shows them.")
       }
-      if let reason = try replica.zoneView(zone)?.cannotWrite {
+      if let reason = try replica.zoneViews.view(zone)?.cannotWrite {
         throw Refusal(
           code: "share.notPermitted",
           message:

@@ -11,7 +11,7 @@ struct StatusAnswers: NodePart {
     let doctor = Doctor(context: context)
     let lock = try await doctor.file.lockCheck()
     let assets = AssetAnswers(context: context)
-    let zone = try replica.privateZone.flatMap { try replica.zoneView($0) }
+    let zone = try replica.privateZone.flatMap { try replica.zoneViews.view($0) }
     return StatusReport(
       running: isRunning, account: replica.account.id.description, accountName: zone?.title ?? "",
       device: replica.device.description, deviceName: devices.plainName(of: replica.device) ?? "",
@@ -35,7 +35,7 @@ struct StatusAnswers: NodePart {
 
   private func zoneReport(_ id: ZoneID) throws -> ZoneReport? {
     // After a share has ended for this account, only its log is here.
-    guard replica.reasonOutside(id) == nil, let view = try replica.zoneView(id) else { return nil }
+    guard replica.reasonOutside(id) == nil, let view = try replica.zoneViews.view(id) else { return nil }
     let vector = view.merged.numbers.map { ($0.key.description, $0.value) }
     return ZoneReport(
       id: id.description, name: view.title, owner: view.owner?.description ?? "",

@@ -22,7 +22,7 @@ struct WaitAnswers: NodePart {
         let isExpecting = try noteArrivals(for: report, &arrivals)
         let isDone = try report.complete || !isExpecting && !isWorking && lock.message == nil
         if isDone || isOver { return try naming(report) }
-      } else if replica.peerViews.isEmpty {
+      } else if replica.peerViews.all.isEmpty {
         if isOver || !mayConnect { throw noMember }
       } else {
         let report = try waitReport(here: false)
@@ -40,7 +40,7 @@ struct WaitAnswers: NodePart {
   }
 
   private func waitReport(here: Bool) throws -> WaitReport {
-    var members = try replica.peerViews.flatMap { peer in
+    var members = try replica.peerViews.all.flatMap { peer in
       try (peer.zones + awaitedZones(of: peer)).map { zone in
         WaitReport.Missing(
           zone: zone.description, device: peer.device.description, name: devices.name(of: peer),
@@ -70,7 +70,7 @@ struct WaitAnswers: NodePart {
   /// about to begin.
   private func noteArrivals(for report: WaitReport, _ arrivals: inout Arrivals) throws -> Bool {
     let received = Dictionary(
-      replica.peerViews.map { ($0.device.description, $0.received) }, uniquingKeysWith: { $0.saturatingAdding($1) })
+      replica.peerViews.all.map { ($0.device.description, $0.received) }, uniquingKeysWith: { $0.saturatingAdding($1) })
     let now = ContinuousClock.now
     let senders =
       try Set(report.missing.map(\.device)).map { ($0, received[$0] ?? 0) }
@@ -80,7 +80,7 @@ struct WaitAnswers: NodePart {
 
   /// Returns the zones in which a peer is a member, if its session is so new that it has named none. Its vectors are
   /// not known yet.
-  private func awaitedZones(of peer: Replica.PeerView) -> [ZoneID] {
+  private func awaitedZones(of peer: PeerView) -> [ZoneID] {
     guard peer.zones.isEmpty else { return [] }
     return replica.zoneIDs.filter {
       replica.isMember(peer.account, of: $0) && replica.isMember(replica.account.id, of: $0)
@@ -129,9 +129,9 @@ struct WaitAnswers: NodePart {
   /// Compares this node with each member in each zone. A comparison is undecided if the member may still report
   /// something else.
   private func comparisons() throws -> [(comparison: VerifyReport.Comparison, isDecided: Bool)] {
-    try replica.peerViews.flatMap { peer in
+    try replica.peerViews.all.flatMap { peer in
       try peer.zones.compactMap { zone in
-        guard let view = try replica.zoneView(zone) else { return nil }
+        guard let view = try replica.zoneViews.view(zone) else { return nil }
         let theirs = peer.digests[zone]
         let (unsentHere, unsentThere) = (try store.capture.unsent(zone), theirs?.unsent ?? .nothing)
         let isComparable = theirs?.vector == view.merged && unsentHere != .pending && unsentThere != .pending

@@ -25,7 +25,7 @@ struct MemberChecks: NodePart {
         )
       }
     }
-    let connected = replica.peerViews.count
+    let connected = replica.peerViews.all.count
     return checks.or(
       "peer", "\(connected.counted("device is", "devices are")) connected.", figures: ["connected": connected])
   }

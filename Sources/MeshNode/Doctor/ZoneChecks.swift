@@ -29,7 +29,7 @@ struct ZoneChecks: NodePart {
 
   func zoneChecks() throws -> [HealthCheck] {
     try replica.zoneIDs.flatMap { id -> [HealthCheck] in
-      guard replica.reasonOutside(id) == nil, let view = try replica.zoneView(id) else { return [] }
+      guard replica.reasonOutside(id) == nil, let view = try replica.zoneViews.view(id) else { return [] }
       var checks = waitingChecks(view)
       // A key that can't be stored is missing for that reason, and the check of the node's work names it.
       if let reason = view.cannotWrite, !replica.isRevoked, !(view.lacksKey && driver.fault != nil) {
@@ -48,7 +48,7 @@ struct ZoneChecks: NodePart {
             "This device has begun \(lives) instances in \(zoneName(view)), and it gets only \(Limits.instances).",
             wayOut:
               "Each restored or copied file uses one, and so does each change of the account's permission with writes "
-              + "between. Avoid both. \(replica.wayToNewLives).",
+              + "between. Avoid both. \(replica.zoneViews.wayToNewLives).",
             figures: ["instances": lives]))
       }
       if checks.isEmpty { checks.append(HealthCheck("zone", .ok, convergence(view))) }
@@ -59,12 +59,12 @@ struct ZoneChecks: NodePart {
   /// The number of remaining instances at which there is a warning.
   private static let livesLeft = 2
 
-  private func zoneName(_ view: Replica.ZoneView) -> String { "zone \(printable(view.title)) (\(view.id))" }
+  private func zoneName(_ view: ZoneView) -> String { "zone \(printable(view.title)) (\(view.id))" }
 
-  private func convergence(_ view: Replica.ZoneView) -> String {
+  private func convergence(_ view: ZoneView) -> String {
     var times = driver.equality.converged[view.id] ?? [:]
     // The results that `mesh verify` found since the last check.
-    for peer in replica.peerViews {
+    for peer in replica.peerViews.all {
       guard let theirs = peer.digests[view.id], theirs.vector == view.merged, theirs.digest == view.digest,
         theirs.unsent == .nothing
       else { continue }
@@ -81,7 +81,7 @@ struct ZoneChecks: NodePart {
 
   /// Returns the checks of change sets that are stored and not merged. Most of them wait for data that is still
   /// arriving.
-  private func waitingChecks(_ view: Replica.ZoneView) -> [HealthCheck] {
+  private func waitingChecks(_ view: ZoneView) -> [HealthCheck] {
     view.waiting.sorted { $0.key.rawValue < $1.key.rawValue }.compactMap { reason, count in
       let what =
         "Of \(zoneName(view)) \(count.counted("change set is", "change sets are")) stored and not merged"
@@ -145,7 +145,7 @@ struct ZoneChecks: NodePart {
     let checks = fetching.stuck.map { stuck in
       let isAbsent = stuck.state == .absent
       return HealthCheck(
-        "assets", isAbsent && replica.peerViews.isEmpty ? .ok : .warning,
+        "assets", isAbsent && replica.peerViews.all.isEmpty ? .ok : .warning,
         "\(stuck.assets.counted("BLOB is", "BLOBs are")) waited for and \(isAbsent ? "not available" : "can't be kept"): \(stuck.reason).",
         wayOut: isAbsent
           ? "Connect a device that has it: mesh asset list says who wrote it, or had some of it."

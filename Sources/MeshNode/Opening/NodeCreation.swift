@@ -70,7 +70,7 @@ struct NodeCreation {
       let genesis = AccountGenesis(
         signingKey: accountKey.publicKey, recoveryKey: try recoveryKey().publicKey, salt: cryptography.bytes(16))
       guard let id = genesis.id(cryptography) else { throw ReplicaError.badDeviceKey }
-      let account = try Replica.createAccount(
+      let account = try Administration.createAccount(
         genesis: genesis, request: try request(id), now: time.milliseconds(), sign: accountKey.sign,
         cryptography: cryptography, randomness: cryptography)
       try home.write(.accountState, account.encoded)
@@ -196,7 +196,7 @@ struct NodeCreation {
       group.addTask { _ = await node.serve(connection, dialled: address) }
       group.addTask {
         let deadline = ContinuousClock.now + Self.catchUpLimit
-        while await !node.withParts({ $0.database.replica.isReady }) {
+        while await !node.withParts({ $0.database.replica.zoneViews.isReady }) {
           guard ContinuousClock.now < deadline, connection.closeReason == nil else {
             throw Refusal(
               code: "link.incomplete",

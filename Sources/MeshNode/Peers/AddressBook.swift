@@ -80,7 +80,7 @@ final class AddressBook {
   func shouldDial(_ address: HostPort, _ replica: Replica) -> Bool {
     guard wanted.contains(address) else { return false }
     guard let dial = dials[address], let device = dial.device else { return true }
-    if replica.peerViews.contains(where: { $0.device == device }) { return false }
+    if replica.peerViews.all.contains(where: { $0.device == device }) { return false }
     guard Devices(replica).hasNoPart(device), let ended = dial.ended else { return true }
     return ContinuousClock.now - ended > Self.pauseWithoutPart
   }

@@ -66,12 +66,12 @@ final class Connections {
 
   /// Notes the peers that the replica has identified.
   func noteIdentities(_ replica: Replica) {
-    for id in unmet where replica.hasMet(id) {
+    for id in unmet where replica.peerViews.hasMet(id) {
       connections[id]?.link.met()
       unmet.remove(id)
     }
     for (id, address) in dialled {
-      if let device = replica.device(at: id) { addresses.met(device, at: address) }
+      if let device = replica.peerViews.device(at: id) { addresses.met(device, at: address) }
     }
   }
 }

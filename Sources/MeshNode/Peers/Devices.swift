@@ -18,7 +18,7 @@ struct Devices {
     return namesakes(of: device).isEmpty ? name : "\(name) (\(device.description.prefix(Self.idBeginning)))"
   }
 
-  func name(of peer: Replica.PeerView) -> String { name(of: peer.device) ?? printable(peer.name) }
+  func name(of peer: PeerView) -> String { name(of: peer.device) ?? printable(peer.name) }
 
   /// Returns the name of a device for a place that shows the id beside it.
   func plainName(of device: DeviceID) -> String? {

@@ -27,9 +27,9 @@ struct EqualityWatch {
   mutating func compare(_ database: NodeDatabase, now: Int64) throws -> Set<Alarm> {
     var unequal: Set<Alarm> = []
     var equal: Set<Alarm> = []
-    for peer in database.replica.peerViews {
+    for peer in database.replica.peerViews.all {
       for zone in peer.zones {
-        guard let view = try database.replica.zoneView(zone) else { continue }
+        guard let view = try database.replica.zoneViews.view(zone) else { continue }
         let pair = Alarm(zone: zone, device: peer.device)
         if peer.merged[zone] == view.merged { converged[zone, default: [:]][peer.device] = now }
         guard let theirs = peer.digests[zone], theirs.vector == view.merged, theirs.unsent != .pending,

@@ -103,7 +103,7 @@ final class ReplicaDriver {
   ///
   /// - Returns: The account of the peer, once it is identified.
   func noteWaiting(_ id: LinkID) -> AccountID? {
-    let account = replica.account(at: id)
+    let account = replica.peerViews.account(at: id)
     if account == nil { replica.keepWaiting(id, now: time.now) }
     return account
   }

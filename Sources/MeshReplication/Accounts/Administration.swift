@@ -14,6 +14,19 @@ package struct Administration: Part {
   /// Sets the account's key. It is used if it is the account's current key.
   package func sign(with signer: AccountSigner) { book.sign(with: signer) }
 
+  /// Creates a new account with its first device and returns the account's state. The caller keeps the account's
+  /// secret.
+  package static func createAccount(
+    genesis: AccountGenesis, request: CertificateRequest, now: Int64, sign: ([UInt8]) -> [UInt8],
+    cryptography: any Cryptography, randomness: any Randomness
+  ) throws -> AccountState {
+    guard var account = AccountState(genesis, cryptography) else { throw ReplicaError.badDeviceKey }
+    let certificate = Certificate(
+      account: account.id, request: request, serial: randomness.bytes(16), issued: now, sign: sign)
+    account.insert(certificate, cryptography)
+    return account
+  }
+
   func power(to act: String) throws -> AccountPower {
     guard let power = book.power else {
       throw ReplicaError.needsAccountKey(

@@ -142,7 +142,7 @@ final class Sessions {
 
   /// Returns the actions that the driver performs. From here on, it knows how many bytes wait to leave, and reports
   /// them.
-  func takeActions() -> [Replica.Action] {
+  func takeActions() -> [ReplicaAction] {
     let actions = outbox.take()
     for case .send(let link, _) in actions { sessions[link]?.outflow.note(queued: 0) }
     return actions

@@ -167,7 +167,7 @@ final class SimulatedMesh {
     schedule(.work(node: node.index, life: node.life), in: delay ?? Int64.random(in: 0...2, using: &generator))
   }
 
-  func perform(_ node: SimulatedNode, _ actions: [Replica.Action]) {
+  func perform(_ node: SimulatedNode, _ actions: [ReplicaAction]) {
     for action in actions {
       switch action {
       case .send(let link, let bytes):

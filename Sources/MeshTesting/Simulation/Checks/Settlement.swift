@@ -32,7 +32,7 @@ struct Settlement: MeshPart {
   /// Returns whether peers have reported that no assets are missing for the acknowledged state.
   private func isTold(_ node: SimulatedNode) -> Bool {
     guard !nodes.contains(where: \.isLiar) else { return true }
-    return node.replica?.peerViews.allSatisfy { peer in
+    return node.replica?.peerViews.all.allSatisfy { peer in
       peer.zones.allSatisfy { zone in
         peer.acknowledged[zone] == nil || peer.backlogs[zone]?.coming == AssetBacklog().coming
       }
@@ -111,7 +111,7 @@ struct Settlement: MeshPart {
     let role = node.isLiar ? "lies, " : node.isRevoked ? "is revoked, " : node.isStopped ? "is stopped, " : ""
     let vectors = try zones.zones(of: node).map { zone in
       let (stored, merged) = (try store.log.storedVector(zone.id), try store.log.mergedVector(zone.id))
-      let view = try node.replica?.zoneView(zone.id)
+      let view = try node.replica?.zoneViews.view(zone.id)
       let waiting =
         view?.waiting.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key.rawValue) \($0.value)" } ?? []
       let reasons = waiting + (view?.cannotWrite.map { ["cannot write: \($0)"] } ?? [])

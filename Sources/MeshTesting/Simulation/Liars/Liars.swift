@@ -57,7 +57,7 @@ final class Liars: MeshPart {
 
   private func occasion(_ node: SimulatedNode) throws -> Liar.Occasion? {
     // A disk that has just failed ends the process at its next step.
-    guard let zone = zoneToLieIn(node), let epoch = try? node.replica?.zoneView(zone)?.epoch,
+    guard let zone = zoneToLieIn(node), let epoch = try? node.replica?.zoneViews.view(zone)?.epoch,
       let key = node.vault.epochKeys(zone)[epoch], let victim = honest.randomElement(using: &mesh.generator)
     else { return nil }
     return Liar.Occasion(

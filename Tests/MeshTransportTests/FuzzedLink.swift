@@ -119,7 +119,7 @@ enum FuzzedLink {
     var step = 1
     for _ in 0..<8 {
       guard let high = rest.popFirst(), let low = rest.popFirst(), high < 0xff else { break }
-      let size = min(Int(high) << 8 | Int(low), NoiseSession.maximumPlaintext)
+      let size = min(Int(high) << 8 | Int(low), NoiseSession.maximumMessage - NoiseSession.tagSize)
       let chosen = rest.prefix(min(size, 255))
       rest = rest.dropFirst(chosen.count)
       let sealed = try sender.encrypt(Array(chosen) + [UInt8](repeating: 0, count: size - chosen.count))

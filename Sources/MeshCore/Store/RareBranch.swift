@@ -43,7 +43,7 @@ package enum RareBranch: String, Sendable, CaseIterable {
   /// Reverted changes are written again under another instance.
   case writtenAgain
   /// Reverted change sets are valid again, and return from where they were kept.
-  case putBack
+  case storedAgain
   /// A local write that its zone did not accept is kept for its writer.
   case receiptKept
 

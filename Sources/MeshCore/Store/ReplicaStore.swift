@@ -143,12 +143,12 @@ package protocol LogStore {
     _ zone: ZoneID, beyond vector: VersionVector, after position: Int64, maximumBytes: Int
   ) throws -> ChangeSetBatch
   /// Returns whether the zone has rejected change sets that are kept as receipts.
-  func hasTakenBack(_ zone: ZoneID) throws -> Bool
+  func hasReverted(_ zone: ZoneID) throws -> Bool
   /// Stores again, as `store` does, a slice of the rejected change sets that are kept as receipts. For each author, it
   /// takes the change sets that continue the log here, up to the first that doesn't satisfy `stands`.
   ///
   /// - Returns: False if there was none to store.
-  func putBack(_ zone: ZoneID, where stands: (ChangeSet) -> Bool) throws -> Bool
+  func storeAgain(_ zone: ZoneID, where stands: (ChangeSet) -> Bool) throws -> Bool
 }
 
 /// Local writes, and their way into the change log.
@@ -203,7 +203,7 @@ package protocol MergeStore {
     _ zone: ZoneID, _ reader: ChangeSetReader, flushing writers: [ZoneID: ChangeSetWriter], now: Int64
   ) throws -> ApplyProgress
   /// Returns whether `cut` has anything to revert or to finish.
-  func takesBack(_ limits: [Author: UInt64], zone: ZoneID) throws -> Bool
+  func isCutDue(_ limits: [Author: UInt64], zone: ZoneID) throws -> Bool
   /// Reverts all change sets of these authors above these numbers, as if they had never been merged. Refuses them from
   /// now on.
   ///

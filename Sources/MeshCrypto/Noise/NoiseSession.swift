@@ -5,8 +5,6 @@ package struct NoiseSession: Sendable {
   package static let maximumMessage = 65_535
   /// The bytes that encryption adds to a plaintext.
   package static let tagSize = CipherState.tagSize
-  /// The size of the longest plaintext of one message, in bytes.
-  package static let maximumPlaintext = maximumMessage - tagSize
 
   /// The 64 bytes that identify this session. They are the same on both sides, and different for every session.
   package let handshakeHash: [UInt8]
@@ -22,7 +20,7 @@ package struct NoiseSession: Sendable {
     self.receiving = receiving
   }
 
-  /// Returns the ciphertext and its tag. Throws `.messageSize` above `maximumPlaintext` bytes, or `.nonceExhausted`.
+  /// Returns the ciphertext and its tag. Throws `.messageSize` if they are longer than `maximumMessage`, or `.nonceExhausted`.
   package mutating func encrypt(_ plaintext: [UInt8]) throws(CryptoError) -> [UInt8] {
     try checkSize(plaintext.count + Self.tagSize)
     return try sending.encrypt(plaintext, associated: [])

@@ -40,16 +40,16 @@ struct ZoneChecks: NodePart {
               ? "SQLite refuses what programs write to \(zoneName(view)) here, as if it were read-only: \(reason)."
               : "Local writes to \(zoneName(view)) stay pending, and what others write waits behind them: \(reason)."))
       }
-      let lives = view.stored.authors.count { $0.device == replica.device }
-      if lives + Self.livesLeft >= Limits.instances {
+      let instances = view.stored.authors.count { $0.device == replica.device }
+      if instances + Self.instancesLeft >= Limits.instances {
         checks.append(
           HealthCheck(
             "instances", .warning,
-            "This device has begun \(lives) instances in \(zoneName(view)), and it gets only \(Limits.instances).",
+            "This device has begun \(instances) instances in \(zoneName(view)), and it gets only \(Limits.instances).",
             wayOut:
               "Each restored or copied file uses one, and so does each change of the account's permission with writes "
-              + "between. Avoid both. \(replica.zoneViews.wayToNewLives).",
-            figures: ["instances": lives]))
+              + "between. Avoid both. \(replica.zoneViews.adviceForNewInstances).",
+            figures: ["instances": instances]))
       }
       if checks.isEmpty { checks.append(HealthCheck("zone", .ok, convergence(view))) }
       return checks
@@ -57,7 +57,7 @@ struct ZoneChecks: NodePart {
   }
 
   /// The number of remaining instances at which there is a warning.
-  private static let livesLeft = 2
+  private static let instancesLeft = 2
 
   private func zoneName(_ view: ZoneView) -> String { "zone \(printable(view.title)) (\(view.id))" }
 

@@ -69,9 +69,9 @@ final class LocalWrites: Part {
   }
 
   private func flush(_ writers: [ZoneID: ChangeSetWriter], now: Moment) throws {
-    due.note(.news)
+    due.note(.unannounced)
     let progress = try store.localWrites.flush(writers, now: now.wall)
-    due.finish(.news)
+    due.finish(.unannounced)
     due.note(.assets)
     if progress.hasMore { due.note(.flush) } else { due.finish(.flush) }
     if progress.leavesToShow { due.noteMerges(zones.ids) }
@@ -92,15 +92,15 @@ final class LocalWrites: Part {
   }
 
   /// Announces this device's last signed change set in every zone that it writes, after a transaction failed.
-  func tellNews(now: Moment) throws {
-    guard due.contains(.news) else { return }
+  func announceUnannounced(now: Moment) throws {
+    guard due.contains(.unannounced) else { return }
     for (id, writer) in try writers.prepare() {
       guard let head = try store.log.mergedHeads(id)[writer.author] else { continue }
       let mark = try vault.highWaterMark(id)
       guard mark?.instance != writer.author.instance || mark?.number ?? 0 < head.number else { continue }
       try announce(head, writer, now: now)
     }
-    due.finish(.news)
+    due.finish(.unannounced)
   }
 
   /// Returns whether local writes to the zone can be flushed, or the zone accepts no writes.
@@ -116,9 +116,9 @@ final class LocalWrites: Part {
     else { return false }
     let head: ChangeSetHead?
     do {
-      due.note(.news)
+      due.note(.unannounced)
       head = try store.localWrites.writeAgain(writer, now: now.wall)
-      due.finish(.news)
+      due.finish(.unannounced)
     } catch is PendingWrites {
       due.noteDatabase()
       return true

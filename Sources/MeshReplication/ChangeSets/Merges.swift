@@ -19,11 +19,11 @@ struct Merges: Part {
     let writers = try writers.prepare()
     let progress: ApplyProgress
     do {
-      due.note(.news)
+      due.note(.unannounced)
       progress = try store.merges.apply(id, changeSetReader(id), flushing: writers, now: now.wall)
-      due.finish(.news)
+      due.finish(.unannounced)
     } catch is MissingKey {
-      due.finish(.news)
+      due.finish(.unannounced)
       probe?(.mergeWaitsForKey)
       // As in `upkeep`, merging continues when a key arrives.
       due.giveMerges(turn: false)
@@ -56,7 +56,7 @@ struct Merges: Part {
       try noticePending()
       due.giveMerges(turn: false)
       zones[id]?.intake.note(waiting: waiting)
-      if try reverts.putBack(id) { due.note(.merge(id)) } else { due.finish(.merge(id)) }
+      if try reverts.storeAgain(id) { due.note(.merge(id)) } else { due.finish(.merge(id)) }
     }
   }
 }

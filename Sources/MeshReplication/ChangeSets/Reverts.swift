@@ -44,7 +44,7 @@ struct Reverts: Part {
       !due.contains(.upkeep), let limits = zones[id]?.limits.current
     else { return }
     do {
-      if try store.merges.takesBack(limits, zone: id) {
+      if try store.merges.isCutDue(limits, zone: id) {
         guard try store.localWrites.pendingCount() == 0 else { return }
         due.note(.assets)
         zones[id]?.limits.beginCut(now: now)
@@ -67,12 +67,12 @@ struct Reverts: Part {
 
   /// Restores change sets of this account that were refused and may be valid again. If all devices had refused them, no
   /// other device has them.
-  func putBack(_ id: ZoneID) throws -> Bool {
-    guard try store.log.hasTakenBack(id), let state = zones[id]?.state, state.permission(account.id) != nil else {
+  func storeAgain(_ id: ZoneID) throws -> Bool {
+    guard try store.log.hasReverted(id), let state = zones[id]?.state, state.permission(account.id) != nil else {
       return false
     }
     var citations = try store.log.citations(id)
-    return try store.log.putBack(id) { changeSet in
+    return try store.log.storeAgain(id) { changeSet in
       let author = changeSet.header.author
       if changeSet.header.number == 1, citations[author] == nil { citations[author] = changeSet.header.citation }
       return cutoffs.refusal(changeSet, state, id, citing: citations[author]) == nil

@@ -7,7 +7,7 @@ final class WorkQueue {
     case upkeep
     /// A transaction of local writes failed, perhaps after its commit. The file may then contain signed change sets of
     /// which no peer was told.
-    case news
+    case unannounced
     /// Programs may have written rows.
     case flush
     /// A zone may have change sets to merge, or merged records to show.

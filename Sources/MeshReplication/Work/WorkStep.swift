@@ -4,7 +4,7 @@ enum WorkStep: CaseIterable {
   case resumeDeletions
   case readControlLogs
   case upkeep
-  case tellNews
+  case announceUnannounced
   /// Local rows come before the change sets of others, because a local edit must get its own stamp before remote changes
   /// are merged.
   case flush

@@ -30,7 +30,7 @@ struct Worker: Part {
     case .resumeDeletions: try changes.resumeDropping(now: now)
     case .readControlLogs: try changes.readNews(now: now)
     case .upkeep: return try localWrites.upkeep(now: now)
-    case .tellNews: try localWrites.tellNews(now: now)
+    case .announceUnannounced: try localWrites.announceUnannounced(now: now)
     case .flush: return try localWrites.flush(now: now)
     case .carryOutCuts: for zone in zones.ids { try reverts.carryOutCuts(zone, now: now) }
     case .writeAgain: for zone in zones.ids where try localWrites.writeAgain(zone, now: now) { return .made }

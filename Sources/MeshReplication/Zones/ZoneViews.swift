@@ -54,7 +54,7 @@ package struct ZoneViews: Part {
     // An account without write permission has no waiting writes.
     guard zone.state.permission(account.id) == .readWrite else { return nil }
     if zone.isBarred {
-      return "this device has used up its \(Limits.instances) instances there. \(wayToNewLives)"
+      return "this device has used up its \(Limits.instances) instances there. \(adviceForNewInstances)"
     }
     if !standings.hasPrivateZone {
       return "this device doesn't know its account's private zone yet. Another of the account's devices tells it"
@@ -67,7 +67,7 @@ package struct ZoneViews: Part {
   }
 
   /// The remedy if a device's instances are used up, or nearly. The text has sentences without the last full stop.
-  package var wayToNewLives: String {
+  package var adviceForNewInstances: String {
     let name = printable(certificate?.request.name ?? "")
     let last =
       book.power == nil

@@ -81,7 +81,7 @@ struct Cutter {
     /// The states without the change sets above the limits.
     var states: [RecordRef: State] = [:]
     /// The states in change sets above the limits, of authors that get receipts.
-    var taken: [RecordRef: State] = [:]
+    var reverted: [RecordRef: State] = [:]
     var movers: [RecordRef: Author] = [:]
   }
 
@@ -89,7 +89,7 @@ struct Cutter {
   func replay(_ refs: [RecordRef], _ aftermath: [Author: Aftermath]) throws -> Replay {
     let wanted = Set(refs)
     return Replay(
-      states: try rest(wanted), taken: try takenBack(wanted, aftermath.filter { $0.value == .receipt }),
+      states: try rest(wanted), reverted: try reverted(wanted, aftermath.filter { $0.value == .receipt }),
       movers: try aftermath.isEmpty ? [:] : movers(wanted))
   }
 
@@ -126,13 +126,13 @@ struct Cutter {
         try records.keepAssets(of: old.shown, from: ref, table)
       }
       if !others.isEmpty {
-        let lost = TakenBackValues(ref, from: try records.state(ref, old), to: after)
+        let lost = RevertedValues(ref, from: try records.state(ref, old), to: after)
         try lost.keep(records, others, mover: replay.movers[ref], now: now)
       }
-      if let state = replay.taken[ref] {
+      if let state = replay.reverted[ref] {
         var before = after
         before.merge(state)
-        try TakenBackValues(ref, from: before, to: after).keep(records, receipts, mover: replay.movers[ref], now: now)
+        try RevertedValues(ref, from: before, to: after).keep(records, receipts, mover: replay.movers[ref], now: now)
       }
       if let state = replay.states[ref], state.generation > 0 {
         try materialiser.place(ref, state, replacing: old, changed: nil)
@@ -145,7 +145,7 @@ struct Cutter {
 
   /// Returns the states in change sets above the limits, of authors that get receipts. The values that had beaten them
   /// may be reverted as well.
-  private func takenBack(_ wanted: Set<RecordRef>, _ receipts: [Author: Aftermath]) throws -> [RecordRef: State] {
+  private func reverted(_ wanted: Set<RecordRef>, _ receipts: [Author: Aftermath]) throws -> [RecordRef: State] {
     var states: [RecordRef: State] = [:]
     try forEachRefused { author, number in
       guard try receipts[transaction.catalog.author(author)] != nil else { return }

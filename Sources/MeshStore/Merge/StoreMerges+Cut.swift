@@ -1,7 +1,7 @@
 package import MeshCore
 
 extension StoreMerges {
-  package func takesBack(_ limits: [Author: UInt64], zone: ZoneID) throws -> Bool {
+  package func isCutDue(_ limits: [Author: UInt64], zone: ZoneID) throws -> Bool {
     try read { transaction in
       guard let row = try transaction.counters.read(zone) else { return false }
       return try transaction.catalog.heads.all(row.id).contains { head in
@@ -36,7 +36,7 @@ extension StoreMerges {
 
   /// Reverts a unit that turned out to break a rule after slices of it were merged. No other device merges any of it.
   /// Its bytes stay, like those of a unit that broke a rule in its first part. Returns nil if there is none.
-  func takeBackHalfMerged(_ zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws -> ApplyProgress? {
+  func revertHalfMerged(_ zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws -> ApplyProgress? {
     let halves = try read { try $0.heads(zone).filter { $0.malformed != nil && $0.isInsideUnit } }
     guard !halves.isEmpty else { return nil }
     guard try read({ try !$0.hasPending() }) else { return .flushFirst }

@@ -15,7 +15,7 @@ package final class StoreMerges: MergeStore, StorePart {
     _ zone: ZoneID, _ reader: ChangeSetReader, flushing writers: [ZoneID: ChangeSetWriter], now: Int64
   ) throws -> ApplyProgress {
     if let progress = try showAgain(zone, besidePending: !writers.isEmpty, now: now) { return progress }
-    if let progress = try takeBackHalfMerged(zone, reader, now: now) { return progress }
+    if let progress = try revertHalfMerged(zone, reader, now: now) { return progress }
     if turns[zone]?.hasLongInWAL == true {
       turns[zone]?.hasLongInWAL = false
       // Otherwise the next program that writes copies the long values into the file, and waits for that.
@@ -40,14 +40,14 @@ package final class StoreMerges: MergeStore, StorePart {
         return .idle(waiting: waiting)
       case .malformed(let head, let reason)?:
         try refuse(head, reason, zone)
-        if let progress = try takeBackHalfMerged(zone, reader, now: now) { return progress }
+        if let progress = try revertHalfMerged(zone, reader, now: now) { return progress }
       case .slices(let slices)?:
         if slices.contains(where: { !$0.long.isEmpty }) { turns[zone]?.hasLongInWAL = true }
         switch try merge(slices, zone, reader, writers, matches, now: now) {
         case .progress(let progress): return progress
         case .malformed(let head, let reason):
           try refuse(head, reason, zone)
-          if let progress = try takeBackHalfMerged(zone, reader, now: now) { return progress }
+          if let progress = try revertHalfMerged(zone, reader, now: now) { return progress }
         }
       }
     }

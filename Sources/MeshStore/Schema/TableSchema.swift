@@ -92,9 +92,6 @@ struct TableSchema: Hashable, Sendable {
     return keys.count == 1 ? keys[0] : nil
   }
 
-  /// The replicated columns: all except the key and the generated ones.
-  var valueColumns: [Column] { columns.filter { !$0.isKey && $0.generated == .no } }
-
   func column(_ name: String) -> Column? {
     let folded = name.folded
     return columns.first { $0.name.folded == folded }

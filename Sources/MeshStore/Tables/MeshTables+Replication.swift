@@ -77,7 +77,6 @@ extension MeshTables {
       try rebuildPolicies(db)
       try add("exchanged INTEGER NOT NULL DEFAULT 0", to: "mesh_import", db)
       try db.execute(sql: "UPDATE mesh_import SET exchanged = 1, layout = -layout WHERE layout < 0")
-      try orderPolicies(db)
     }
     if format < 19 { try add("unsure INTEGER NOT NULL DEFAULT 0", to: "mesh_recall", db) }
     // This makes the node check the triggers.
@@ -101,18 +100,6 @@ extension MeshTables {
       sql: columns.contains("own")
         ? "SELECT tbl, col, x'', policy, time FROM mesh_policy WHERE own"
         : "SELECT tbl, col, account, policy, time FROM mesh_policy")
-    try db.execute(sql: "DROP TABLE mesh_policy")
-    try db.execute(sql: policy)
-    for row in rows {
-      try db.execute(
-        sql: "INSERT INTO mesh_policy (tbl, col, account, policy, time) VALUES (?, ?, ?, ?, ?)",
-        arguments: StatementArguments(Array(row.databaseValues)))
-    }
-  }
-
-  /// Puts the key's columns first. SQLite 3.40 reports a row of a `WITHOUT ROWID` table as damaged if they aren't.
-  private static func orderPolicies(_ db: Database) throws {
-    let rows = try Row.fetchAll(db, sql: "SELECT tbl, col, account, policy, time FROM mesh_policy")
     try db.execute(sql: "DROP TABLE mesh_policy")
     try db.execute(sql: policy)
     for row in rows {

@@ -33,15 +33,15 @@ extension ModelStore {
     }
   }
 
-  package func hasTakenBack(_ id: ZoneID) -> Bool { zoneData[id]?.takenBack.values.contains { !$0.isEmpty } ?? false }
+  package func hasReverted(_ id: ZoneID) -> Bool { zoneData[id]?.reverted.values.contains { !$0.isEmpty } ?? false }
 
-  package func putBack(_ id: ZoneID, where stands: (ChangeSet) -> Bool) -> Bool {
+  package func storeAgain(_ id: ZoneID, where stands: (ChangeSet) -> Bool) -> Bool {
     var hasAny = false
-    for author in zoneData[id]?.takenBack.keys.sorted() ?? [] {
-      while let next = zoneData[id]?.takenBack[author]?[UInt64(zoneData[id]?.authors[author]?.stored.count ?? 0) + 1],
+    for author in zoneData[id]?.reverted.keys.sorted() ?? [] {
+      while let next = zoneData[id]?.reverted[author]?[UInt64(zoneData[id]?.authors[author]?.stored.count ?? 0) + 1],
         stands(next), store([next], zone: id, now: 0) == [.stored]
       {
-        zoneData[id]?.takenBack[author]?[next.header.number] = nil
+        zoneData[id]?.reverted[author]?[next.header.number] = nil
         hasAny = true
       }
     }
@@ -162,7 +162,7 @@ extension ModelStore {
   }
 
   /// Merges the remaining change sets again from nothing, which is slow, but obviously right.
-  package func takesBack(_ limits: [Author: UInt64], zone: ZoneID) -> Bool {
+  package func isCutDue(_ limits: [Author: UInt64], zone: ZoneID) -> Bool {
     cutFault != nil
       || limits.contains { author, limit in UInt64(zoneData[zone]?.authors[author]?.stored.count ?? 0) > limit }
   }
@@ -181,7 +181,7 @@ extension ModelStore {
       guard let line = zone.authors[author] else { continue }
       let end = zone.unitEnd(author, limits[author])
       for changeSet in line.stored.dropFirst(Int(clamping: end)) where aftermath[author] == .receipt {
-        zone.takenBack[author, default: [:]][changeSet.header.number] = changeSet
+        zone.reverted[author, default: [:]][changeSet.header.number] = changeSet
       }
       zone.authors[author]?.stored = Array(line.stored.prefix(Int(clamping: end)))
     }
@@ -209,9 +209,9 @@ extension ModelStore {
     zone.clock = HybridClock(last: min(zone.clock.last, zone.log.map(\.header.time).max() ?? .zero))
     for (name, state) in before {
       zone.rewrites[name] =
-        state.takenBack(leaving: zone.records[name], aftermath, .writtenAgain) ?? zone.rewrites[name]
-      if let lost = state.takenBack(leaving: zone.records[name], aftermath, .kept) { kept[name] = lost }
-      if let lost = state.takenBack(leaving: zone.records[name], aftermath, .receipt) {
+        state.reverted(leaving: zone.records[name], aftermath, .writtenAgain) ?? zone.rewrites[name]
+      if let lost = state.reverted(leaving: zone.records[name], aftermath, .kept) { kept[name] = lost }
+      if let lost = state.reverted(leaving: zone.records[name], aftermath, .receipt) {
         noteReceipt(id, name, lost.isAlive ? lost.cells.mapValues(\.value) : nil, .cut, now)
       }
     }

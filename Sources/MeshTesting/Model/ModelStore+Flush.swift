@@ -22,7 +22,7 @@ extension ModelStore {
   }
 
   package func flush(_ writers: [ZoneID: ChangeSetWriter], now: Int64) throws -> FlushProgress {
-    takeBackForbidden(now: now)
+    revertForbidden(now: now)
     if needsRecall, !pending.isEmpty { return FlushProgress(head: nil, records: 0, hasMore: true) }
     guard let first = pending.first(where: { writer($0.zone, writers) != nil }),
       let writer = writer(first.zone, writers),
@@ -65,7 +65,7 @@ extension ModelStore {
   }
 
   /// Resets writes to zones that this device may not write to the merged values.
-  private func takeBackForbidden(now: Int64) {
+  private func revertForbidden(now: Int64) {
     let open = Dictionary(standings.map { ($0.zone, $0.mayWrite) }, uniquingKeysWith: { first, _ in first })
     for change in pending {
       guard let zone = change.zone, open[zone] == false else { continue }

@@ -180,7 +180,7 @@ package final class ModelStore: ReplicaStore {
     if let dropFault { throw dropFault }
     keptCopies.remove(zone)
     let dropped = zoneData[zone] ?? ModelZone()
-    zoneData[zone] = ModelZone(control: dropped.control, takenBack: dropped.takenBack)
+    zoneData[zone] = ModelZone(control: dropped.control, reverted: dropped.reverted)
     return false
   }
 

@@ -12,7 +12,7 @@ struct ModelZone {
   /// The position of the first of them. A log that was rebuilt after a cut has positions that nobody has read yet.
   var logStart = 0
   /// The change sets of this account that a cut reverted, by number.
-  var takenBack: [Author: [UInt64: ChangeSet]] = [:]
+  var reverted: [Author: [UInt64: ChangeSet]] = [:]
   /// The changes that this device wrote, that a cut reverted, and that are to be written again. They contain only its
   /// own cells and life.
   var rewrites: [RecordName: RecordState<String>] = [:]
@@ -140,7 +140,7 @@ extension RecordState where Column == String {
   /// Returns the values and the life that a cut reverted and whose authors have this aftermath.
   ///
   /// - Parameter after: The record after the cut.
-  func takenBack(leaving after: Self?, _ aftermath: [Author: Aftermath], _ fate: Aftermath) -> Self? {
+  func reverted(leaving after: Self?, _ aftermath: [Author: Aftermath], _ fate: Aftermath) -> Self? {
     let after = after ?? RecordState()
     let own = cells.filter { column, cell in
       aftermath[cell.stamp.author] == fate

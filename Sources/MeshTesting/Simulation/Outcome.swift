@@ -22,10 +22,6 @@ package struct Outcome: Sendable {
     package var refusals: [String: Int] = [:]
     /// How often nodes took rare branches, by name. `Coverage.branches` lists all.
     package var branches: [String: Int] = [:]
-
-    package var crashes: Int {
-      ["nodes.kills", "nodes.powerCuts", "nodes.deaths"].reduce(0) { $0 + (faults[$1] ?? 0) }
-    }
   }
 }
 

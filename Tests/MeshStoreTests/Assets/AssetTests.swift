@@ -399,7 +399,9 @@ import Testing
       let key = try #require(schema.keyColumn)
       let table = TableForm(
         id: 1, schema: schema, key: key, form: try #require(KeyForm(schema)),
-        columns: schema.valueColumns.enumerated().map { .init(id: Int64($0), schema: $1) })
+        columns: schema.columns.filter { !$0.isKey && $0.generated == .no }.enumerated().map {
+          .init(id: Int64($0), schema: $1)
+        })
       let index = try #require(table.index(named: "image"))
       #expect(
         !table.takes(StoreLimits.assetInMemory + 1, in: index) && table.takes(StoreLimits.assetInMemory, in: index))

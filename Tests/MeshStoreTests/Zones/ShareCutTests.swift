@@ -98,20 +98,21 @@ import Testing
     try cut(author, to: 1, [:], on: alice)
     try cut(author, to: 1, [author: .receipt], on: bob)
     while try bob.store.zones.dropZone(Self.share, keepingCopy: false, now: bob.now) {}
-    #expect(try !bob.store.log.putBack(Self.share) { _ in true }, "what comes before it is not here")
+    #expect(try !bob.store.log.storeAgain(Self.share) { _ in true }, "what comes before it is not here")
     (alice.cuts, bob.cuts) = ([:], [:])
     try bob.store.zones.beginInstance(InstanceID(56), zone: Self.share)
     try bob.pull(Self.share, from: alice)
     #expect(try bob.rows("SELECT title FROM reminders WHERE id = 'r1'") == ["one"])
-    #expect(try bob.store.log.putBack(Self.share) { $0.header.number <= 2 })
-    #expect(try !bob.store.log.putBack(Self.share) { $0.header.number <= 2 })
+    #expect(try bob.store.log.storeAgain(Self.share) { $0.header.number <= 2 })
+    #expect(try !bob.store.log.storeAgain(Self.share) { $0.header.number <= 2 })
     try bob.pull(Self.share, from: alice)
     #expect(try bob.rows("SELECT title FROM reminders WHERE id = 'r1'") == ["two"])
-    #expect(try bob.store.log.putBack(Self.share) { _ in true })
+    #expect(try bob.store.log.storeAgain(Self.share) { _ in true })
     try bob.pull(Self.share, from: alice)
     try alice.pull(Self.share, from: bob)
     for member in [alice, bob] { #expect(try member.store.zones.digest(Self.share) == before) }
-    #expect(try !alice.store.log.putBack(Self.share) { _ in true } && !bob.store.log.putBack(Self.share) { _ in true })
+    #expect(
+      try !alice.store.log.storeAgain(Self.share) { _ in true } && !bob.store.log.storeAgain(Self.share) { _ in true })
   }
 
   /// Bob moves a record of his own into the share, and is cut before that.

@@ -3,13 +3,13 @@ package import MeshCore
 // MARK: - What this account wrote, and a cut took back
 
 extension StoreLog {
-  package func hasTakenBack(_ zone: ZoneID) throws -> Bool {
+  package func hasReverted(_ zone: ZoneID) throws -> Bool {
     try read { transaction in
       try transaction.counters.read(zone).map { try transaction.log.hasReverted(in: $0.id) } ?? false
     }
   }
 
-  package func putBack(_ zone: ZoneID, where stands: (ChangeSet) -> Bool) throws -> Bool {
+  package func storeAgain(_ zone: ZoneID, where stands: (ChangeSet) -> Bool) throws -> Bool {
     try write(isDurable: false) { transaction in
       let row = try transaction.counters.obtain(zone)
       var quota = try WaitingQuota(transaction, owners)
@@ -29,7 +29,7 @@ extension StoreLog {
         }
         if head.stored > 0 { try transaction.catalog.heads.save(head, row.id) }
       }
-      if bytes > 0 { transaction.reached(.putBack) }
+      if bytes > 0 { transaction.reached(.storedAgain) }
       return bytes > 0
     }
   }

@@ -1,7 +1,7 @@
 import MeshCore
 
 /// The values that a cutoff reverts in one record.
-struct TakenBackValues {
+struct RevertedValues {
   typealias State = ZoneRecords.State
 
   let ref: RecordRef

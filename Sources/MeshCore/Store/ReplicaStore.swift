@@ -105,8 +105,6 @@ package protocol ZoneStore {
   ///   `keepCopy`.
   /// - Returns: True if more records are left to remove.
   func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool
-  /// Returns the receipts of a zone, newest first.
-  func receipts(_ zone: ZoneID) throws -> [Receipt]
 }
 
 /// The change log.

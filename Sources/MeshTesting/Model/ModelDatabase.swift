@@ -28,6 +28,7 @@ final class ModelDatabase: SimulatedDatabase {
   func isCutting() -> Bool { false }
   func mergedIDs() -> Set<ChangeSetID> { store.mergedIDs }
   func kept() -> Set<Ledger.Fact> { [] }
+  func receipts(_ zone: ZoneID) -> [Receipt] { store.receipts(zone) }
   func rescan() {}
   func restoreLive(from files: [String: [UInt8]]) {}
   func dropPermissions() {}

@@ -405,6 +405,8 @@ final class SQLiteDatabase: SimulatedDatabase {
       })
   }
 
+  func receipts(_ zone: ZoneID) throws -> [Receipt] { try store?.zones.receipts(zone) ?? [] }
+
   func kept() throws -> Set<Ledger.Fact> {
     var facts: Set<Ledger.Fact> = []
     for conflict in try store?.conflicts.list(limit: Self.conflictBound) ?? [] {

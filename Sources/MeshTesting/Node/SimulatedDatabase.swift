@@ -70,6 +70,8 @@ protocol SimulatedDatabase: AnyObject {
   func mergedIDs() throws -> Set<ChangeSetID>
   /// Returns the losing values that a person can look at.
   func kept() throws -> Set<Ledger.Fact>
+  /// Returns the writes that a zone did not accept. The store has to be open.
+  func receipts(_ zone: ZoneID) throws -> [Receipt]
   /// Requests a comparison of all rows with the merged values.
   func rescan() throws
   /// Writes an older copy of the machine's files over the open database, in one transaction.

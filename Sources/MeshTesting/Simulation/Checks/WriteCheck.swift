@@ -37,8 +37,8 @@ struct WriteCheck: MeshPart {
   func check(_ node: SimulatedNode, _ mine: [ShownRows.Zone], _ oracles: [ZoneID: Oracle]) throws {
     node.ledger.naming = nil
     let missing = node.ledger.facts.filter { fact in !names(of: fact).contains { isTold($0, node, mine, oracles) } }
-    guard !missing.isEmpty, let store = node.store else { return }
-    let receipts = try receipts(store)
+    guard !missing.isEmpty, node.store != nil else { return }
+    let receipts = try receipts(node.database)
     let signed = try history.archive.writes(of: Set(missing.flatMap(names(of:))), zones.keys, cryptography)
     let beaten = try history.archive.beaten(signed, zones.keys, cryptography)
     let listed = try honest.reduce(into: receipts) { $0.formUnion(try $1.database.kept()) }
@@ -78,10 +78,10 @@ struct WriteCheck: MeshPart {
     zone.account != node.home.account && zone.root.map(node.ledger.deletes.contains) == true
   }
 
-  private func receipts(_ store: any ReplicaStore) throws -> Set<Ledger.Fact> {
+  private func receipts(_ database: any SimulatedDatabase) throws -> Set<Ledger.Fact> {
     var facts: Set<Ledger.Fact> = []
     for zone in zones.all {
-      for receipt in try store.zones.receipts(zone.id) {
+      for receipt in try database.receipts(zone.id) {
         let record = RecordName(table: receipt.record.table.asciiLowercased, key: receipt.record.key)
         guard let values = receipt.values else {
           facts.insert(.delete(record))

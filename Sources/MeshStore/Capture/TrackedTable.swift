@@ -76,7 +76,10 @@ struct CaptureFinding: Hashable, Sendable {
   var lostColumns: [String] = []
   /// The columns that were dropped and added again since the last look, by number, with their names.
   var readded: [Int64: String] = [:]
-  /// True if it lost no other column, and is unlikely to have lost those.
+  /// Those of them of which a row shows the default, although the merged value is another one and no trigger noted a
+  /// write.
+  var defaulted: Set<Int64> = []
+  /// True if it may have kept some of those.
   var isUnsure = false
 
   /// Whether it is missing, or doesn't have its key.
@@ -93,7 +96,7 @@ struct CaptureFinding: Hashable, Sendable {
     // Another column has gone on with the former values of a name that is used again.
     readded = columns.names.filter { !reused.contains($0.key) }
     guard !readded.isEmpty else { return }
-    isUnsure = columns.areUnsure && !needsRecall
+    (defaulted, isUnsure) = (columns.lost, columns.areUnsure)
     reasons.formUnion([.layoutChanged, .columnsLost])
     newColumns += readded.keys.sorted().filter { !newColumns.contains($0) }
   }
@@ -137,13 +140,21 @@ struct CaptureFinding: Hashable, Sendable {
         Otherwise they come back from the mesh.
         """
     }
-    if isUnsure { return nil }
-    if !readded.isEmpty {
+    if isUnsure {
+      let columns = readded.filter { defaulted.contains($0.key) }.values.sorted().joined(separator: ", ")
+      if !columns.isEmpty {
+        return """
+          Rows of the table \(name) show the defaults of columns although other values were merged, and no trigger noted it: \
+          \(columns). These columns were probably dropped and added again, so their values come back from the mesh. If a program \
+          wrote the defaults, write them again.
+          """
+      }
+    } else if !readded.isEmpty {
       return
         "The table \(name) lost columns and got them again: \(readded.values.sorted().joined(separator: ", ")). Their values come "
         + "back from the mesh."
     }
-    if reasons.contains(.columnsLost) {
+    if !lostColumns.isEmpty {
       return
         "The table \(name) lacks columns that it had: \(lostColumns.joined(separator: ", ")). Their values stay in the mesh for "
         + "the machines that have them."

@@ -93,7 +93,7 @@ struct SchemaChange: Step {
       let columns = all[0].intersection(all[1]).intersection(all[2])
       kept = try catalog.layoutNumber(columns.sorted(), of: finding.table)
     }
-    let isUnsure = finding.isUnsure && last?.isUnsure ?? true
+    let isUnsure = finding.isUnsure || last?.isUnsure ?? false
     try work.requestRecall(finding.table, kept: kept, isUnsure: isUnsure)
   }
 

@@ -12,9 +12,11 @@ struct ReaddedColumns {
   struct Columns {
     /// Their names by number.
     let names: [Int64: String]
-    /// True if every row was edited, so none tells whether a column was dropped at all. Programs change the schema for
-    /// other reasons, too, so the values that they wrote since the last flush stay then.
+    /// True if no row proves for one of them that it was added again. Programs change the schema for other reasons, too,
+    /// so the values that they wrote since the last flush stay then.
     let areUnsure: Bool
+    /// The numbers of those of which a row that nobody edited shows the default instead of the merged value.
+    let lost: Set<Int64>
   }
 }
 
@@ -37,7 +39,7 @@ extension ReaddedColumns {
       else { continue }
       var search = try ReaddedColumnSearch(transaction: transaction, table: form)
       try search.run()
-      if !search.found.isEmpty { found.tables[id] = .init(names: search.found, areUnsure: search.isUnsure) }
+      if !search.columns.names.isEmpty { found.tables[id] = search.columns }
     }
     return found
   }
@@ -56,6 +58,10 @@ private struct ReaddedColumnSearch {
   private var edited: Set<Int> = []
   /// Those that somebody wrote to, in another row.
   private var compared: Set<Int> = []
+  /// Those that were certainly added again. New columns are added behind all others. So if a row that nobody edited
+  /// differs from its record, at least the last column that may differ was added again. Another column that shows its
+  /// default may have had that value before.
+  private var proven: Set<Int> = []
 
   init(transaction: Transaction, table: TableForm) throws {
     (self.transaction, self.table) = (transaction, table)
@@ -63,16 +69,15 @@ private struct ReaddedColumnSearch {
     noted = try NotedColumns(transaction, table)
   }
 
-  /// The names of the columns that were found, by number.
-  var found: [Int64: String] {
+  /// The columns that were found.
+  var columns: ReaddedColumns.Columns {
     // If all rows were edited, none can be compared.
-    let columns = candidates.intersection(lost.union(edited.subtracting(compared)))
-    return Dictionary(
-      columns.map { (table.columns[$0].id, table.columns[$0].name) }, uniquingKeysWith: { first, _ in first })
+    let found = candidates.intersection(lost.union(edited.subtracting(compared)))
+    let names = found.map { (table.columns[$0].id, table.columns[$0].name) }
+    return ReaddedColumns.Columns(
+      names: Dictionary(names, uniquingKeysWith: { first, _ in first }), areUnsure: !found.isSubset(of: proven),
+      lost: Set(found.intersection(lost).map { table.columns[$0].id }))
   }
-
-  /// Whether no row shows that a value was lost.
-  var isUnsure: Bool { lost.isDisjoint(with: candidates) }
 
   mutating func run() throws {
     var zones: [Int64: ZoneRecords] = [:]
@@ -92,7 +97,8 @@ private struct ReaddedColumnSearch {
     guard let record = try records.load(ref) else { return }
     let stamped = try records.columns(record.stamps).map(\.column).filter { record.extra[$0] == nil }
     // A column that has its default since the row was inserted has no stamp.
-    let written = candidates.intersection(stamped.compactMap { table.indexes[$0] })
+    let valued = Set(stamped.compactMap { table.indexes[$0] })
+    let written = candidates.intersection(valued)
     guard !written.isEmpty, let row = try records.row(table, ref.key) else { return }
     if case .columns(let columns) = noted {
       for index in written where !columns.contains(table.columns[index].id) {
@@ -102,6 +108,9 @@ private struct ReaddedColumnSearch {
     }
     compared.formUnion(written)
     let isSame = try records.matches(ref, record, table, row: records.named(row, record, table))
+    // A column without a stamp has its default in the record, so only one that shows something else can differ.
+    let last = table.columns.indices.last { $0 != table.keyColumn && (valued.contains($0) || !showsDefault(row, $0)) }
+    if !isSame, let last { proven.insert(last) }
     for index in written {
       switch (isSame, showsDefault(row, index)) {
       case (true, false): keep(index)

@@ -79,6 +79,8 @@ final class SimulatedNode {
   /// The BLOBs of merged cells of which it doesn't have the bytes in its rows.
   private var awaited: [Ledger.CellName: AssetID] = [:]
   private var absent: Set<Ledger.CellName> { Set(awaited.keys) }
+  /// The columns that its app has dropped since the node last looked, by table.
+  private var droppedColumns: [String: Set<String>] = [:]
   /// The columns of its tables when the node last looked.
   private var seenColumns: [String: Set<String>] = [:]
   /// The copies of the machine's state that were made.
@@ -175,7 +177,7 @@ final class SimulatedNode {
         ledger.flushed(
           before.filter { !untracked.contains($0.key.table) }, tables: tables.filter { !untracked.contains($0) })
       }
-      if isInStep { (madeAnew, seenColumns) = ([], database.columns) }
+      if isInStep { (madeAnew, droppedColumns, seenColumns) = ([], [:], database.columns) }
       noteKeys(transaction, before)
       let isCommitted = try database.run(transaction)
       if transaction.losses.isEmpty {
@@ -189,6 +191,13 @@ final class SimulatedNode {
         ledger.lose(transaction.losses)
       }
       madeAnew.formUnion(transaction.dropped)
+      for case (let table, .column(let column)) in transaction.losses where isCommitted {
+        droppedColumns[table, default: []].insert(column)
+      }
+      // An app drops a table's update triggers together with a column. Without them, a default in a row may also be what
+      // another column shows that was dropped and added again.
+      let columns = database.columns
+      ledger.forgetDefaults(of: Set(droppedColumns.filter { columns[$0]?.isDisjoint(with: $1) == false }.keys))
       if isCommitted { noteDiscarded(transaction.losses, before) }
       for tally in isCommitted ? tallied : [] {
         tallies[tally.record, default: TalliedWrites()].add(tally, isBeforeStart: life == 0)

@@ -143,6 +143,28 @@ import Testing
     try expectNoConflicts([a, b])
   }
 
+  @Test(
+    "a column that a program set to its default in every row isn't taken for one that was added again with another column",
+    arguments: ["", "UPDATE t SET b = 'filled';"])
+  func setToDefaultBesideReadded(_ fill: String) throws {
+    let (a, b) = (try Peer(1, schema: Self.schema, track: ["t"]), try Peer(2, schema: Self.schema, track: ["t"]))
+    try a.run("INSERT INTO t VALUES ('1', 'a1', 'b1'), ('2', 'a2', 'b2')")
+    try a.run("INSERT INTO t (id, a) VALUES ('3', 'a3')")
+    try synchronize([a, b])
+    try b.run("UPDATE t SET a = NULL WHERE id IN ('2', '3')")
+    try synchronize([a, b])
+    try a.run(
+      """
+      PRAGMA legacy_alter_table = ON; ALTER TABLE t DROP COLUMN b; ALTER TABLE t ADD COLUMN b TEXT; \(fill)
+      UPDATE t SET a = NULL
+      """)
+    try synchronize([a, b])
+    try expectEqual([a, b], "SELECT id, a FROM t ORDER BY id", ["\"1\"|NULL", "\"2\"|NULL", "\"3\"|NULL"])
+    if fill.isEmpty {
+      try expectEqual([a, b], "SELECT id, b FROM t ORDER BY id", ["\"1\"|\"b1\"", "\"2\"|\"b2\"", "\"3\"|NULL"])
+    }
+  }
+
   @Test("a column that was set to its default, and a change of the table's text in the same look, are what they are")
   func setToDefault() throws {
     let (a, b) = (try Peer(1, schema: Self.schema, track: ["t"]), try Peer(2, schema: Self.schema, track: ["t"]))

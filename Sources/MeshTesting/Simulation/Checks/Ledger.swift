@@ -146,6 +146,16 @@ struct Ledger {
     base = base.filter { !tables.contains($0.table) }
   }
 
+  /// Removes facts that no node can know. They are written values that are the defaults of their columns.
+  mutating func forgetDefaults(of tables: Set<String>) {
+    for (name, row) in rows where tables.contains(name.table) {
+      let columns = AppSchema.table(name.table)?.columns ?? []
+      rows[name] = row.filter { column, value in
+        !columns.contains { $0.name == column && $0.defaultValue == value }
+      }
+    }
+  }
+
   private mutating func forgetOrphans(_ contents: Contents) {
     for (name, row) in contents where rows[name] != nil {
       for column in AppSchema.table(name.table)?.columns ?? [] {

@@ -57,7 +57,7 @@ import Testing
   @Test func onlyPeersOfAZoneThatUsesItAreAsked() {
     box.fetching.want(WantedAssets([wanted()], isAll: true))
     #expect(box.requests(of: peers(2, in: Self.other), now: 0).isEmpty)
-    #expect(box.requests(of: peers(1), now: 0).allSatisfy { $0.zone == Self.zone })
+    #expect(box.requests(of: peers(1), now: 0).map(\.zone) == [Self.zone])
   }
 
   @Test func theWindowGrowsWithFastAnswersAndNarrowsWithSlowOnes() {
@@ -127,7 +127,31 @@ import Testing
     #expect(chunks(box.requests(of: peers(1), now: 2)) == [5])
     box.fetching.note(nil, of: Self.asset.id, links[0], now: 3)
     #expect(box.requests(of: peers(1), now: 3).isEmpty)
+    box.fetching.expire(now: 4 + AssetFetching.pause)
     #expect(!box.requests(of: peers(1), now: 4 + AssetFetching.pause).isEmpty)
+  }
+
+  @Test("a peer is asked for an asset that another turned out to lack, even after later assets")
+  func anEarlierAssetIsLookedAtAgain() {
+    let assets = Self.short(40).map(\.asset.id)
+    let second = [peers(2)[1]]
+    func give(_ asset: AssetID) {
+      #expect(box.arrived(0, of: asset, from: links[1], now: 10))
+      box.fetching.staged(0, of: asset)
+    }
+    box.fetching.want(WantedAssets(Self.short(40), isAll: true))
+    #expect(box.requests(of: peers(2), now: 0).map(\.asset) == [assets[0], assets[1]])
+    box.fetching.note(nil, of: assets[0], links[0], now: 10)
+    give(assets[1])
+    #expect(box.requests(of: second, now: 10).map(\.asset) == [assets[0]])
+    // Once the peer has what it lacked, it is asked for it.
+    box.fetching.note(nil, of: assets[0], links[1], now: 20)
+    #expect(box.requests(of: second, now: 20).map(\.asset) == [assets[2]])
+    var whole = ChunkSet(count: 1)
+    whole.insert(0)
+    box.fetching.note(whole, of: assets[0], links[1], now: 30)
+    give(assets[2])
+    #expect(box.requests(of: second, now: 30).map(\.asset).first == assets[0])
   }
 
   @Test func whoIsSilentOrGoneIsReplaced() {
@@ -143,6 +167,36 @@ import Testing
     #expect(chunks(box.requests(of: [peers(2)[1]], now: AssetFetching.patience + 1)) == [0])
     box.fetching.lost(links[1])
     #expect(chunks(box.requests(of: [peers(3)[2]], now: AssetFetching.patience + 1)) == [0])
+  }
+
+  @Test("the chunks of a peer that stalls are asked of a peer that has nothing else to give, once and after all others")
+  func aStalledChunkIsAskedOfAnIdlePeer() {
+    let second = [peers(2)[1]]
+    box.fetching.want(WantedAssets([wanted(Array(0..<38))], isAll: true))
+    #expect(chunks(box.requests(of: peers(1), now: 0)) == [38])
+    box.fetching.expire(now: AssetFetching.stall)
+    #expect(chunks(box.requests(of: second, now: AssetFetching.stall)) == [39])
+    box.fetching.expire(now: AssetFetching.stall + 1)
+    #expect(box.requests(of: second, now: AssetFetching.stall + 1).isEmpty, "its window is full")
+    #expect(box.arrived(39, of: Self.asset.id, from: links[1], now: AssetFetching.stall + 2))
+    box.fetching.staged(39, of: Self.asset.id)
+    #expect(chunks(box.requests(of: second, now: AssetFetching.stall + 2)) == [38])
+    #expect(box.requests(of: peers(3), now: AssetFetching.stall + 2).isEmpty, "the second peer has just been asked")
+    // The answer of the first peer counts as well, and then the second one is no surprise.
+    #expect(box.arrived(38, of: Self.asset.id, from: links[0], now: AssetFetching.stall + 3))
+    box.fetching.staged(38, of: Self.asset.id)
+    #expect(box.fetching.isEmpty)
+    #expect(box.arrived(38, of: Self.asset.id, from: links[1], now: AssetFetching.stall + 4))
+  }
+
+  @Test("a peer that said it lacks a chunk isn't asked for it because another peer stalls")
+  func aPeerThatLacksAChunkIsNotAskedBecauseAnotherStalls() {
+    box.fetching.want(WantedAssets([wanted(Array(0..<39))], isAll: true))
+    #expect(chunks(box.requests(of: peers(1), now: 0)) == [39])
+    box.fetching.note(nil, of: Self.asset.id, links[1], now: 1)
+    box.fetching.expire(now: AssetFetching.stall + 1)
+    #expect(chunks(box.requests(of: peers(3), now: AssetFetching.stall + 1)) == [39])
+    #expect(box.fetching.askedCount == 2)
   }
 
   @Test("a device that promises chunks and gives none blocks no others")

@@ -8,6 +8,9 @@ struct AssetFetching: Sendable {
   /// The time that a peer may give none of the requested chunks, in milliseconds. After it, other peers are asked for
   /// them. The peer's statement that it has the chunks doesn't count.
   static let patience: Int64 = 15_000
+  /// The time that a peer may give none of the requested chunks, in milliseconds, before another peer that has nothing
+  /// else to give is asked for them as well. The first answer counts.
+  static let stall: Int64 = 2_000
   /// The maximum number of times that the pause of a silent peer doubles.
   private static let doublings = 5
   /// The time that a peer is not asked for chunks it doesn't have, in milliseconds. The peer may announce earlier that
@@ -44,6 +47,8 @@ struct AssetFetching: Sendable {
 
   private struct Fetch {
     let zones: [ZoneID]
+    /// The place of the asset in `order`.
+    let place: Int
     var staged: ChunkSet
     var asked: [Int: LinkID] = [:]
     /// The chunks that peers say they have, and the time until which this node believes them.
@@ -61,16 +66,31 @@ struct AssetFetching: Sendable {
     var asked: [Place: Int64] = [:]
     /// The time of the last requested chunk that the peer gave.
     var lastGiven: Int64 = .min
+    /// The assets before this place in `order` have no chunk to request from the peer, as far as is known. If many
+    /// assets are unavailable, each answer would otherwise look at all of them again.
+    var next = 0
+    /// The zones for which that is so.
+    var zones: Set<ZoneID> = []
+    /// True if the peer was asked and has given nothing for `stall`.
+    var isStalled = false
     /// True if the peer was asked and has given nothing for too long.
     var isSilent = false
     var device: DeviceID?
+
+    mutating func meet(_ peer: Peer) {
+      device = peer.device
+      if zones != peer.zones { (next, zones) = (0, peer.zones) }
+    }
   }
 
-  private struct Place: Hashable {
+  private struct Place: Hashable, Comparable {
     let asset: AssetID
     let index: Int
+
+    static func < (left: Self, right: Self) -> Bool { (left.asset, left.index) < (right.asset, right.index) }
   }
 
+  /// The wanted assets, the most urgent first, and those that became complete since they were looked up.
   private var order: [AssetID] = []
   private var fetches: [AssetID: Fetch] = [:]
   private var lines: [LinkID: Line] = [:]
@@ -81,7 +101,7 @@ struct AssetFetching: Sendable {
   private var hasMore = false
 
   /// True if no asset is left to request.
-  var isEmpty: Bool { order.isEmpty }
+  var isEmpty: Bool { fetches.isEmpty }
   /// The number of chunks that were requested and have not arrived.
   var askedCount: Int { lines.values.reduce(0) { $0 + $1.asked.count } }
 
@@ -91,7 +111,7 @@ struct AssetFetching: Sendable {
     order = []
     hasMore = !wanted.isAll
     for entry in wanted.assets where !entry.staged.isComplete {
-      var fetch = Fetch(zones: entry.zones, staged: entry.staged)
+      var fetch = Fetch(zones: entry.zones, place: order.count, staged: entry.staged)
       if let known = fetches[entry.asset.id] {
         (fetch.asked, fetch.known, fetch.pausedUntil) = (known.asked, known.known, known.pausedUntil)
         (fetch.givers, fetch.rate) = (known.givers, known.rate)
@@ -100,7 +120,11 @@ struct AssetFetching: Sendable {
       kept[entry.asset.id] = fetch
     }
     fetches = kept
+    lookAgain()
   }
+
+  /// Looks at all assets for each peer from now on.
+  private mutating func lookAgain() { for link in lines.keys { lines[link]?.next = 0 } }
 
   // MARK: Asking
 
@@ -109,14 +133,20 @@ struct AssetFetching: Sendable {
     let able = peers.filter { failures[$0.device].map { $0.pausedUntil <= now } ?? true }
     let reliable = able.filter { failures[$0.device] == nil }
     let others = able.filter { failures[$0.device] != nil }
-    return (reliable + others).flatMap { requests(of: $0, now: now) }
+    return (reliable + others).flatMap { requests(of: $0, now: now) + repeated(to: $0, now: now) }
   }
 
   private mutating func requests(of peer: Peer, now: Int64) -> [Request] {
     var requests: [Request] = []
-    lines[peer.link, default: Line()].device = peer.device
-    var free = lines[peer.link, default: Line()].window.size - lines[peer.link, default: Line()].asked.count
-    for asset in order where free > 0 {
+    var line = lines[peer.link] ?? Line()
+    line.meet(peer)
+    lines[peer.link] = line
+    var (free, place) = (line.window.size - line.asked.count, line.next)
+    defer { lines[peer.link]?.next = place }
+    while free > 0, place < order.count {
+      // The last asset may have more chunks for the peer.
+      defer { if free > 0 { place += 1 } }
+      let asset = order[place]
       guard let fetch = fetches[asset], fetch.pausedUntil <= now,
         let zone = fetch.zones.first(where: peer.zones.contains)
       else { continue }
@@ -129,6 +159,25 @@ struct AssetFetching: Sendable {
         free -= end - first
         next = firstFree(fetch, from: end, peer.link, now)
       }
+    }
+    return requests
+  }
+
+  /// Returns requests for chunks that stalled peers were asked for. They fill what is free of this peer's window.
+  private mutating func repeated(to peer: Peer, now: Int64) -> [Request] {
+    let stalled = lines.filter { $0.key != peer.link && $0.value.isStalled }.sorted { $0.key < $1.key }
+    guard !stalled.isEmpty, let line = lines[peer.link], !line.isStalled else { return [] }
+    var requests: [Request] = []
+    for place in stalled.flatMap({ $0.value.asked.keys.sorted() })
+    where requests.count < line.window.size - line.asked.count {
+      guard let fetch = fetches[place.asset], fetch.pausedUntil <= now, line.asked[place] == nil,
+        let other = fetch.asked[place.index], lines[other]?.isStalled == true,
+        let zone = fetch.zones.first(where: peer.zones.contains), !fetch.staged.contains(place.index),
+        fetch.known[peer.link].map({ $0.until <= now || $0.chunks.contains(place.index) }) ?? true
+      else { continue }
+      ask(place.index, place.asset, peer.link, now)
+      requests.append(
+        Request(link: peer.link, zone: zone, asset: place.asset, chunks: place.index..<place.index + 1))
     }
     return requests
   }
@@ -156,6 +205,7 @@ struct AssetFetching: Sendable {
   mutating func arrived(_ index: Int, of asset: AssetID, from link: LinkID, now: Int64) -> Bool {
     guard let since = lines[link]?.asked.removeValue(forKey: Place(asset: asset, index: index)) else { return false }
     lines[link]?.lastGiven = now
+    lines[link]?.isStalled = false
     lines[link]?.isSilent = false
     if let device = lines[link]?.device { failures[device] = nil }
     if fetches[asset]?.asked[index] == link { fetches[asset]?.asked[index] = nil }
@@ -173,7 +223,6 @@ struct AssetFetching: Sendable {
     fetches[asset]?.staged.insert(index)
     guard fetches[asset]?.staged.isComplete == true else { return }
     fetches[asset] = nil
-    order.removeAll { $0 == asset }
   }
 
   /// Notes which chunks a peer says it has. Requested chunks that it doesn't have are requested from other peers. It
@@ -185,7 +234,14 @@ struct AssetFetching: Sendable {
     }
     let chunks = chunks.flatMap { $0.count == count ? $0 : nil } ?? ChunkSet(count: count)
     fetches[asset]?.known[link] = (chunks, now + Self.pause)
+    lookAgain(at: asset, link)
     release(link) { $0.asset == asset && !chunks.contains($0.index) }
+  }
+
+  /// Looks at an asset again for a peer, because the peer may have a chunk to request now.
+  private mutating func lookAgain(at asset: AssetID, _ link: LinkID) {
+    guard let place = fetches[asset]?.place, let next = lines[link]?.next, next > place else { return }
+    lines[link]?.next = place
   }
 
   // MARK: Unavailable assets
@@ -294,10 +350,18 @@ struct AssetFetching: Sendable {
 
   /// Frees the requests that a peer has not answered for too long, so that other peers can be asked. The peer gets no
   /// more requests until it answers or its session ends. On a slow connection, it may still answer.
+  ///
+  /// Pauses end as time passes, so all assets are looked at again as well.
   mutating func expire(now: Int64) {
+    lookAgain()
     for (link, line) in lines.sorted(by: { $0.key < $1.key }) {
-      guard !line.isSilent, let first = line.asked.values.min(), now - max(first, line.lastGiven) > Self.patience
-      else { continue }
+      guard let first = line.asked.values.min() else {
+        lines[link]?.isStalled = false
+        continue
+      }
+      let waited = now - max(first, line.lastGiven)
+      lines[link]?.isStalled = waited > Self.stall
+      guard !line.isSilent, waited > Self.patience else { continue }
       lines[link]?.window = ChunkWindow()
       lines[link]?.isSilent = true
       if let device = line.device { fail(device, now: now) }
@@ -321,7 +385,10 @@ struct AssetFetching: Sendable {
   private mutating func release(_ link: LinkID, where isMeant: (Place) -> Bool) {
     for place in lines[link]?.asked.keys.filter(isMeant) ?? [] {
       lines[link]?.asked[place] = nil
-      if fetches[place.asset]?.asked[place.index] == link { fetches[place.asset]?.asked[place.index] = nil }
+      if fetches[place.asset]?.asked[place.index] == link {
+        fetches[place.asset]?.asked[place.index] = nil
+        for other in lines.keys { lookAgain(at: place.asset, other) }
+      }
     }
     if lines[link]?.asked.isEmpty == true { lines[link]?.isSilent = false }
   }

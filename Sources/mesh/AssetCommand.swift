@@ -1,5 +1,6 @@
 import ArgumentParser
 import MeshControl
+import MeshCore
 import MeshNode
 
 struct AssetCommand: AsyncParsableCommand {
@@ -191,7 +192,7 @@ struct AssetCommand: AsyncParsableCommand {
       if json.isOn { return try Output.json(report) }
       var text = TextTable("TABLE", "POLICY")
       for (name, policy) in report.policies.sorted(by: { $0.key < $1.key })
-      where table.map({ $0.lowercased() == name.lowercased() }) ?? true {
+      where table.map({ $0.folded == name.folded }) ?? true {
         text.add(name, policy.rawValue)
       }
       Output.print(report.policies.isEmpty ? "No table is tracked. Add one: mesh track TABLE" : text.text)

@@ -117,7 +117,7 @@ struct Held: AsyncParsableCommand {
       guard columns.count == values.count else {
         throw ValidationError("Give each --column one --value: --column stop --value 10.")
       }
-      guard Set(columns.map { $0.lowercased() }).count == columns.count else {
+      guard Set(columns.map(\.folded)).count == columns.count else {
         throw ValidationError("Name each column once.")
       }
     }

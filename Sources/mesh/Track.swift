@@ -56,7 +56,8 @@ struct Track: AsyncParsableCommand {
 
   func validate() throws {
     if names.isEmpty { throw ValidationError("Name at least one table.") }
-    if let both = privateTables.first(where: shareableTables.contains) {
+    let shareable = Set(shareableTables.map(\.folded))
+    if let both = privateTables.first(where: { shareable.contains($0.folded) }) {
       throw ValidationError("\(printable(both)) can't be both --private and --shareable.")
     }
     _ = try columnPolicies()
@@ -71,7 +72,7 @@ struct Track: AsyncParsableCommand {
           "\(printable(text)) is no policy. Write --policy COLUMN=POLICY, for example --policy likes=counter.")
       }
       let column = String(parts[0])
-      if let table = names.first(where: { column.hasPrefix($0 + ".") }) {
+      if let table = names.first(where: { column.folded.bytes.starts(with: "\($0).".folded.bytes) }) {
         found[table, default: [:]][String(column.dropFirst(table.count + 1))] = String(parts[1])
       } else if names.count == 1 {
         found[names[0], default: [:]][column] = String(parts[1])
@@ -100,9 +101,8 @@ struct Track: AsyncParsableCommand {
       table.add(row.name, "\(row.rows)", sharing)
     }
     Output.print(table.text)
-    let kept = report.tables.filter { row in
-      row.isPrivate && tables.contains(where: { $0.lowercased() == row.name.lowercased() })
-    }
+    let named = Set(tables.map(\.folded))
+    let kept = report.tables.filter { $0.isPrivate && named.contains($0.name.folded) }
     if !kept.isEmpty {
       let names = kept.map(\.name).joined(separator: " ")
       Output.print(

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import MeshCore
 
 /// The migration of the primary keys of some tables: the checks, the plans, and the change.
 struct PrimaryKeyMigration {
@@ -356,9 +357,9 @@ struct PrimaryKeyMigration {
   }
 
   private func unusedName(for table: TableDescription) throws -> String {
-    let names = try String.fetchSet(db, sql: "SELECT lower(\"name\") FROM main.\"sqlite_schema\"")
+    let names = try String.fetchAll(db, sql: "SELECT \"name\" FROM main.\"sqlite_schema\"").map(\.folded)
     var name = "new_\(table.name)"
-    while names.contains(name.lowercased()) { name = "new_\(name)" }
+    while names.contains(name.folded) { name = "new_\(name)" }
     return name
   }
 

@@ -1,4 +1,5 @@
 import GRDB
+import MeshCore
 
 /// The description of a table according to SQLite.
 struct TableDescription {
@@ -85,5 +86,5 @@ struct TableDescription {
 
 extension String {
   /// Returns whether SQLite considers two names of tables or columns equal, ignoring the case of ASCII letters.
-  func isSameName(as other: String) -> Bool { lowercased() == other.lowercased() }
+  func isSameName(as other: String) -> Bool { folded == other.folded }
 }

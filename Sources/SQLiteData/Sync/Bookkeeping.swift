@@ -1,5 +1,6 @@
 import GRDB
 import MeshControl
+import MeshCore
 import MeshStore
 
 /// The tables and triggers of mesh in the app's file.
@@ -44,8 +45,8 @@ enum Bookkeeping {
   private static func putAside(besides names: [String], _ db: Database) throws {
     try db.execute(sql: createPutAside)
     let rows = try Row.fetchAll(db, sql: "SELECT name, private, integer_keys FROM mesh_table WHERE tracked")
-    let listed = Set(names.map { $0.lowercased() })
-    for row in rows where !listed.contains((row["name"] as String).lowercased()) {
+    let listed = Set(names.map(\.folded))
+    for row in rows where !listed.contains((row["name"] as String).folded) {
       try db.execute(
         sql: "INSERT OR REPLACE INTO mesh_table_aside (name, private, integer_keys) VALUES (?, ?, ?)",
         arguments: [row["name"] as String, row["private"] as Bool, row["integer_keys"] as Bool])

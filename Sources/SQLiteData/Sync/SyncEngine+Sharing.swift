@@ -1,6 +1,7 @@
 import Foundation
 import IssueReporting
 import MeshControl
+import MeshCore
 public import SQLiteDataQueries
 
 /// Sharing records with other accounts.
@@ -178,7 +179,7 @@ extension SyncEngine {
   where T.PrimaryKey.QueryOutput: IdentifierStringConvertible {
     let literal = record.keyLiteral
     return try await perform(SharesRequest()).shares.first {
-      $0.role != .ended && !$0.stopped && $0.table.lowercased() == T.tableName.lowercased() && $0.key.literal == literal
+      $0.role != .ended && !$0.stopped && $0.table.folded == T.tableName.folded && $0.key.literal == literal
     }
   }
 }

@@ -44,14 +44,14 @@ public final class SyncEngine: Observable, Sendable {
   /// - Parameters:
   ///   - database: The app's database, which is a file.
   ///   - tables: The tables to synchronize. Their primary key is one column with a text or a UUID.
-  ///   - privateTables: More tables to synchronize, whose rows are never shared with other accounts.
+  ///   - privateTables: More tables to synchronize, whose rows are never shared. A table that was among them stays
+  ///     private, until a person runs `mesh untrack` and `mesh track --shareable`.
   ///   - policies: The conflict policies of columns of these tables. They become part of what all devices of the mesh
   ///     know, like those of `mesh track --policy`. A column that you no longer list keeps its policy.
   ///   - node: The place of the node's keys, and the addresses for other devices.
   ///   - defaultZone: The name of the account's own zone, which is the account's name. It is used when the account is
   ///     created. Nil means the user's name.
-  ///   - startImmediately: Whether to start the engine immediately. Nil means true in a running app, and false in a
-  ///     test and in a preview.
+  ///   - startImmediately: Whether to start the engine at once. Nil means true, and false in a test and a preview.
   ///   - delegate: The object that is told about the account, shares, conflicts and held records.
   ///   - logger: The logger for the engine and its node. By default, it writes warnings and errors to standard error.
   /// - Throws: ``SyncError`` with every reason that the tables can't be synchronized.

@@ -37,8 +37,8 @@ struct SyncedTables: Sendable {
     }
     let reasons = try database.read { db in
       let reasons = try Store.violations(db, tables: shareable, private: privateTables)
-      let listed = Set(names.map(Self.folded))
-      let strangers = policies.keys.filter { !listed.contains(Self.folded($0)) }.sorted().map {
+      let listed = Set(names.map(\.asciiLowercased))
+      let strangers = policies.keys.filter { !listed.contains($0.asciiLowercased) }.sorted().map {
         "\($0): it has a conflict policy and isn't synchronized; name it in the tables as well"
       }
       let twice = Dictionary(grouping: chosen) { "\($0.table): \($0.column)" }.compactMap { column, chosen in
@@ -46,7 +46,7 @@ struct SyncedTables: Sendable {
         if names.count < 2 { return String?.none }
         return "\(column) has the policies \(names.joined(separator: " and ")); choose one of them"
       }.sorted()
-      let known = try policies.filter { try listed.contains(Self.folded($0.key)) && db.tableExists($0.key) }
+      let known = try policies.filter { try listed.contains($0.key.asciiLowercased) && db.tableExists($0.key) }
       return try reasons + strangers + twice + Store.policyViolations(db, known)
     }
     guard reasons.isEmpty else { throw Self.refusal(reasons) }
@@ -79,12 +79,12 @@ struct SyncedTables: Sendable {
     let app = ProcessInfo.processInfo.processName
     var named = try Self.namedTables(home)
     let before = named[app] ?? []
-    let tracked = Set(status.tables.map(Self.folded))
-    let listed = Set(names.map(Self.folded))
-    named[app] = names.map(Self.folded).filter { before.contains($0) || !tracked.contains($0) }.sorted()
+    let tracked = Set(status.tables.map(\.asciiLowercased))
+    let listed = Set(names.map(\.asciiLowercased))
+    named[app] = names.map(\.asciiLowercased).filter { before.contains($0) || !tracked.contains($0) }.sorted()
     let kept = listed.union(named.values.joined())
     // This comes before the others are tracked, because one of them may be a former table with a new name.
-    let former = status.tables.filter { before.contains(Self.folded($0)) && !kept.contains(Self.folded($0)) }
+    let former = status.tables.filter { before.contains($0.asciiLowercased) && !kept.contains($0.asciiLowercased) }
     if !former.isEmpty {
       _ = try await control.perform(UntrackRequest(tables: former))
       logger.notice(
@@ -134,6 +134,4 @@ struct SyncedTables: Sendable {
         """)
     }
   }
-
-  private static func folded(_ name: String) -> String { name.lowercased() }
 }

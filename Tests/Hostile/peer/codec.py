@@ -245,23 +245,42 @@ class Struct(Type):
         return list(self.fields.items())
 
 
+class Received(dict):
+    """A structure that was read, with its bytes. Nobody changes it: several members may have the same one."""
+
+    def __init__(self, fields, data):
+        super().__init__(fields)
+        self.data = data
+
+
 class Inside(Type):
     """A structure as a sized byte string."""
 
     kind = "length"
+    # Bytes above which a structure is decoded once, however often it comes.
+    LARGE = 16_384
 
     def __init__(self, type, limit):
         self.type, self.limit = type, limit
+        self.large = {}
 
     def write(self, value):
         says = None
         if isinstance(value, Says):
             says, value = value.count, value.value
-        data = bytes(value) if isinstance(value, bytes) else self.type.encode(value)
+        data = bytes(value) if isinstance(value, bytes) else self.data(value)
         return Sized(self.limit).write(Says(says, data) if says is not None else data)
 
+    def data(self, value):
+        return value.data if isinstance(value, Received) else self.type.encode(value)
+
     def read(self, reader):
-        return decode(self.type, Sized(self.limit).read(reader))
+        data = Sized(self.limit).read(reader)
+        if len(data) < self.LARGE:
+            return decode(self.type, data)
+        if data not in self.large:
+            self.large[data] = Received(decode(self.type, data), data)
+        return self.large[data]
 
     def children(self):
         return [("", self.type)]
@@ -473,6 +492,7 @@ REVOCATION = Struct(
 SIGNERS = Struct(version=U8, successor=Optional(SUCCESSOR), promotions=List(PROMOTION, 8), demotions=List(DEMOTION, 8))
 STATE = Struct(
     genesis=GENESIS, certificates=List(CERTIFICATE, 768), revocations=List(REVOCATION, 768), signers=Rest(SIGNERS))
+SENT_STATE = Inside(STATE, 1_114_112)
 
 CUTS = List(Struct(author=AUTHOR, number=VARINT, id=ID), 8_192)
 DEVICE_CUT = Struct(
@@ -558,7 +578,7 @@ BACKLOG = Struct(assets=VARINT, bytes=VARINT)
 MESSAGES = {
     "hello": (1, HELLO),
     "goodbye": (2, Struct(code=U8, text=Sized(1_024))),
-    "account": (3, Struct(state=Inside(STATE, 1_114_112))),
+    "account": (3, Struct(state=SENT_STATE)),
     "claim": (4, Struct(request=REQUEST, byLink=SIGNATURE, byDevice=SIGNATURE)),
     "admitted": (5, Struct(certificate=CERTIFICATE)),
     "zones": (6, Struct(tags=List(Bytes(16), 4_096))),

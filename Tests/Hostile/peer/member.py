@@ -145,7 +145,7 @@ class Member:
         elif name == "account heads":
             theirs = {h["account"]: h["hash"] for h in fields["heads"]}
             for account, state in list(self.states.items()):
-                if theirs.get(account) not in (None, crypto.blake(codec.STATE.encode(state))):
+                if theirs.get(account) not in (None, crypto.blake(codec.SENT_STATE.data(state))):
                     session.send("account", state=state)
 
     def push(self, session, zone, vector):
@@ -205,7 +205,7 @@ class Member:
 
     def open(self, session, role=0):
         peer = session.peer_certificate["account"]
-        heads = [{"account": id, "hash": crypto.blake(codec.STATE.encode(state))}
+        heads = [{"account": id, "hash": crypto.blake(codec.SENT_STATE.data(state))}
                  for id, state in sorted(list(self.states.items())) if id != peer]
         session.send("account heads", heads=heads)
         session.send("zones", tags=[zone_tag(id, role, session.link.hash) for id in self.zones])

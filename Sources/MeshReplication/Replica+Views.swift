@@ -18,6 +18,7 @@ extension Replica {
       "the database has nothing of what this device synchronized: another file took its place, or it was created again. Put "
         + "the right file there, or track this file's tables: mesh schema, and mesh track")
   }
+
   /// The number of refused change sets since the start, by reason.
   package var refusals: [String: Int] { incidents.refusals }
   /// The number of rows that were compared with the merged values since the start, and of those that had changed

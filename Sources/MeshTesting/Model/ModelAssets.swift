@@ -29,6 +29,8 @@ struct ModelAssets {
 
   /// The assets of which chunks are missing, by id.
   var missing: [AssetID: Known] { known.filter { $0.value.content == nil } }
+  /// Those, and those that are complete and that no row shows yet.
+  var wanted: [AssetID: Known] { known.filter { $0.value.content == nil || completed.contains($0.key) } }
 
   /// Returns the row that a record shows.
   ///

@@ -12,7 +12,7 @@ extension ModelStore {
   }
 
   package func wantedAssets(limit: Int, besides: Set<AssetID>) throws -> WantedAssets {
-    let missing = metAssets.missing.filter { !besides.contains($0.key) }.sorted { $0.key < $1.key }
+    let missing = metAssets.wanted.filter { !besides.contains($0.key) }.sorted { $0.key < $1.key }
     let wanted = try missing.compactMap { id, known -> WantedAsset? in
       let zones = Set(users(of: id).map(\.zone)).sorted()
       guard !zones.isEmpty else { return nil }

@@ -199,8 +199,7 @@ struct Held: AsyncParsableCommand {
     private func isWanted(_ records: [DiscardReport.Record]) -> Bool {
       let only = records.count == 1 ? records.first : nil
       let what = only.map { "the record \(Output.shortened($0.key))" } ?? "\(records.count) records"
-      Output.note(printable("Delete \(what) of \(table) on every machine? [y/N]"))
-      return ["y", "yes"].contains(readLine()?.lowercased())
+      return Input.isAgreed(printable("Delete \(what) of \(table) on every machine?"))
     }
   }
 

@@ -76,17 +76,8 @@ struct Init: AsyncParsableCommand {
       database: try Home.absolute(database),
       accountName: account ?? Self.name(ProcessInfo.processInfo.environment["USER"], else: "account"),
       deviceName: device ?? Self.name(ProcessInfo.processInfo.hostName, else: "device"),
-      link: try readLink(),
+      link: try link.map { try Input.invite($0, printedBy: "mesh device invite") },
       adoptSchema: adoptSchema)
-  }
-
-  /// Reads the invite. Arguments are visible to other users of the machine, but standard input is not.
-  private func readLink() throws -> String? {
-    guard link == "-" else { return link }
-    guard let line = readLine(), !line.isEmpty else {
-      throw ValidationError("No invite came on standard input. Paste the line that mesh device invite printed.")
-    }
-    return line
   }
 
   private func show(_ report: InitReport) {

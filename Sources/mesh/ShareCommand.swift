@@ -168,7 +168,7 @@ extension ShareCommand {
     private static let pause = Duration.seconds(2)
 
     func run() async throws {
-      let (link, peers) = (try text(), peers.map(\.description))
+      let (link, peers) = (try Input.invite(link, printedBy: "mesh share invite"), peers.map(\.description))
       let access = try home.access()
       if !yes {
         let offer = try await access.perform(
@@ -241,15 +241,6 @@ extension ShareCommand {
     private static let schemaPatience = Duration.seconds(5)
     private static let look = Duration.milliseconds(50)
 
-    /// Reads the invite. Arguments are visible to other users of the machine, but standard input is not.
-    private func text() throws -> String {
-      guard link == "-" else { return link }
-      guard let line = readLine(), !line.isEmpty else {
-        throw ValidationError("No invite came on standard input. Paste the line that mesh share invite printed.")
-      }
-      return line
-    }
-
     private func isWanted(_ offer: ShareJoinReport) -> Bool {
       Output.facts([
         ("share", Output.named(offer.share, offer.title)), ("owner", offer.owner),
@@ -257,8 +248,7 @@ extension ShareCommand {
         ("permission", offer.permission?.rawValue ?? ""),
       ])
       warn(of: offer)
-      Output.note("Join? [y/N]")
-      return ["y", "yes"].contains(readLine()?.lowercased())
+      return Input.isAgreed("Join?")
     }
   }
 

@@ -8,7 +8,7 @@ struct EncryptionTests {
   init() throws { sodium = try Sodium() }
 
   /// draft-irtf-cfrg-xchacha-03, appendix A.3.1.
-  @Test func `XChaCha20-Poly1305 gives the ciphertext of its draft`() {
+  @Test("XChaCha20-Poly1305 gives the ciphertext of its draft") func xChaCha20Poly1305GivesTheCiphertextOfItsDraft() {
     let plaintext = Array(
       ("Ladies and Gentlemen of the class of '99: If I could offer you only one tip for the future, "
         + "sunscreen would be it.").utf8)
@@ -25,7 +25,8 @@ struct EncryptionTests {
     #expect(sodium.decrypt(ciphertext, key: key, nonce: nonce, associated: associated) == plaintext)
   }
 
-  @Test func `An altered, truncated or extended ciphertext does not open`() {
+  @Test("an altered, truncated or extended ciphertext does not open")
+  func anAlteredTruncatedOrExtendedCiphertextDoesNotOpen() {
     let (key, nonce) = (repeated(1), repeated(2, 24))
     let ciphertext = sodium.encrypt(counting(40), key: key, nonce: nonce, associated: [3])
     for bit in 0..<ciphertext.count * 8 {
@@ -39,7 +40,8 @@ struct EncryptionTests {
     #expect(sodium.decrypt(ciphertext + [0], key: key, nonce: nonce, associated: [3]) == nil)
   }
 
-  @Test func `A ciphertext opens only with its key, nonce and associated data`() {
+  @Test("a ciphertext opens only with its key, nonce and associated data")
+  func aCiphertextOpensOnlyWithItsKeyNonceAndAssociatedData() {
     let ciphertext = sodium.encrypt([], key: repeated(1), nonce: repeated(2, 24), associated: [3])
     #expect(sodium.decrypt(ciphertext, key: repeated(1), nonce: repeated(2, 24), associated: [3]) == [])
     #expect(sodium.decrypt(ciphertext, key: repeated(9), nonce: repeated(2, 24), associated: [3]) == nil)
@@ -50,16 +52,18 @@ struct EncryptionTests {
 
   /// The expected values come from the Python package cryptography, with the nonce of the Noise specification:
   /// `ChaCha20Poly1305(key).encrypt(bytes(4) + n.to_bytes(8, "little"), b"mesh", b"ad")`.
-  @Test(arguments: [
-    (UInt64(0), "75dd31596e224a84d320db5829aead1c6da16566"),
-    (UInt64(0x0102_0304_0506_0708), "9d2cde8c714df20533107a1f1641971e7a13f4e2"),
-  ])
-  func `Noise ciphers number their messages little-endian`(number: UInt64, expected: String) throws {
+  @Test(
+    "Noise ciphers number their messages little-endian",
+    arguments: [
+      (UInt64(0), "75dd31596e224a84d320db5829aead1c6da16566"),
+      (UInt64(0x0102_0304_0506_0708), "9d2cde8c714df20533107a1f1641971e7a13f4e2"),
+    ])
+  func noiseCiphersNumberTheirMessagesLittleEndian(number: UInt64, expected: String) throws {
     var cipher = CipherState(key: counting(32), number: number)
     #expect(hex(try cipher.encrypt(Array("mesh".utf8), associated: Array("ad".utf8))) == expected)
   }
 
-  @Test func `The last number is never used`() throws {
+  @Test("the last number is never used") func theLastNumberIsNeverUsed() throws {
     var sending = CipherState(key: repeated(1), number: .max - 1)
     var receiving = sending
     #expect(try receiving.decrypt(try sending.encrypt([7], associated: []), associated: []) == [7])
@@ -68,7 +72,7 @@ struct EncryptionTests {
   }
 
   /// RFC 7748, section 5.2.
-  @Test func `X25519 agrees as RFC 7748 says`() {
+  @Test("X25519 agrees as RFC 7748 says") func x25519AgreesAsRFC7748Says() {
     let pair = X25519(secret: bytes("a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4"))
     #expect(
       pair.agree(with: bytes("e6db6867583030db3594c1a424b15f7c726624ec26b3353b10a903a6d0ab1c4c")).map(hex)
@@ -79,8 +83,8 @@ struct EncryptionTests {
     #expect(hex(scalar) == "684cf59ba83309552800ef566f2f4d3c1c3887c49360e3875f2eb94d99532c51")
   }
 
-  @Test(arguments: lowOrderKeys)
-  func `X25519 refuses a key of small order`(key: [UInt8]) {
+  @Test("X25519 refuses a key of small order", arguments: lowOrderKeys)
+  func x25519RefusesAKeyOfSmallOrder(key: [UInt8]) {
     #expect(X25519(secret: repeated(5)).agree(with: key) == nil)
   }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import MeshCrypto
 
 struct KeyTests {
-  @Test func `Device keys come back from their bytes`() throws {
+  @Test("device keys come back from their bytes") func deviceKeysComeBackFromTheirBytes() throws {
     let keys = DeviceKeys(randomness: SystemRandomness())
     let again = try DeviceKeys(encoded: keys.encoded)
     #expect(again.signingKey == keys.signingKey)
@@ -14,12 +14,13 @@ struct KeyTests {
     #expect(try Sodium().verify(again.sign([1]), of: [1], by: keys.signingKey))
   }
 
-  @Test func `New device keys differ from all others and among themselves`() {
+  @Test("new device keys differ from all others and among themselves")
+  func newDeviceKeysDifferFromAllOthersAndAmongThemselves() {
     let (one, two) = (DeviceKeys(randomness: SystemRandomness()), DeviceKeys(randomness: SystemRandomness()))
     #expect(Set([one, two].flatMap { [$0.signingKey, $0.sealingKey, $0.sessionKey] }).count == 6)
   }
 
-  @Test func `Device keys are those of their seeds`() {
+  @Test("device keys are those of their seeds") func deviceKeysAreThoseOfTheirSeeds() {
     // The order of the seeds is signing, session, sealing. The values come from PyNaCl.
     let keys = DeviceKeys(randomness: FixedRandomness(blocks: [0x11, 0x11, 0x22]))
     #expect(hex(keys.sessionKey) == "7b4e909bbe7ffe44c465a220037d608ee35897d31ef972f07f74892cb0f73f13")
@@ -27,7 +28,7 @@ struct KeyTests {
     #expect(keys.signingKey == Ed25519(seed: repeated(0x11)).publicKey)
   }
 
-  @Test func `A damaged key file is refused wherever the damage is`() {
+  @Test("a damaged key file is refused wherever the damage is") func aDamagedKeyFileIsRefusedWhereverTheDamageIs() {
     let encoded = DeviceKeys(randomness: FixedRandomness(blocks: [1, 2, 3])).encoded
     for index in encoded.indices {
       var damaged = encoded
@@ -38,7 +39,8 @@ struct KeyTests {
     #expect(CryptoError.code { _ = try DeviceKeys(encoded: encoded + [0]) } == .keyFile)
   }
 
-  @Test func `An account key comes back from its bytes, and is not a device's`() throws {
+  @Test("an account key comes back from its bytes, and is not a device's")
+  func anAccountKeyComesBackFromItsBytesAndIsNotADevices() throws {
     let key = AccountKey(randomness: SystemRandomness())
     let again = try AccountKey(encoded: key.encoded)
     #expect(again.publicKey == key.publicKey)
@@ -47,7 +49,7 @@ struct KeyTests {
     #expect(CryptoError.code { _ = try AccountKey(encoded: []) } == .keyFile)
   }
 
-  @Test func `Printing keys prints no secret`() {
+  @Test("printing keys prints no secret") func printingKeysPrintsNoSecret() {
     let keys = DeviceKeys(randomness: FixedRandomness(0xd7))
     var dumped = ""
     dump(keys, to: &dumped)

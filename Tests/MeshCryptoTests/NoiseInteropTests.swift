@@ -6,7 +6,7 @@ import Testing
 /// Compares with the Python package noiseprotocol, an independent implementation.
 @Suite(.timeLimit(.minutes(2)))
 struct NoiseInteropTests {
-  @Test func `The dialler speaks with an independent listener`() throws {
+  @Test("the dialler speaks with an independent listener") func theDiallerSpeaksWithAnIndependentListener() throws {
     let peer = try PythonPeer(role: "listener", privateKey: repeated(9))
     var handshake = side(.dialler, 1)
     try peer.send(try handshake.writeMessage())
@@ -15,7 +15,7 @@ struct NoiseInteropTests {
     try converse(try handshake.split(), with: peer)
   }
 
-  @Test func `The listener speaks with an independent dialler`() throws {
+  @Test("the listener speaks with an independent dialler") func theListenerSpeaksWithAnIndependentDialler() throws {
     let peer = try PythonPeer(role: "dialler", privateKey: repeated(9))
     var handshake = side(.listener, 1)
     try handshake.readMessage(try peer.receive())

@@ -13,27 +13,27 @@ struct NoiseSessionTests {
     (dialler, listener) = (try one.split(), try two.split())
   }
 
-  @Test(arguments: [0, 1, 16, 65_518, 65_519])
-  mutating func `Messages of every allowed size arrive, both ways`(size: Int) throws {
+  @Test("messages of every allowed size arrive, both ways", arguments: [0, 1, 16, 65_518, 65_519])
+  mutating func messagesOfEveryAllowedSizeArriveBothWays(size: Int) throws {
     for _ in 0..<3 {
       #expect(try listener.decrypt(try dialler.encrypt(counting(size))) == counting(size))
       #expect(try dialler.decrypt(try listener.encrypt(counting(size))) == counting(size))
     }
   }
 
-  @Test mutating func `A message over the limit is refused on both sides`() {
+  @Test("a message over the limit is refused on both sides") mutating func aMessageOverTheLimitIsRefusedOnBothSides() {
     #expect(CryptoError.code { _ = try dialler.encrypt(counting(65_520)) } == .messageSize)
     #expect(CryptoError.code { _ = try listener.decrypt(counting(65_536)) } == .messageSize)
   }
 
-  @Test mutating func `A message shorter than its tag is refused`() {
+  @Test("a message shorter than its tag is refused") mutating func aMessageShorterThanItsTagIsRefused() {
     for size in 0..<16 {
       #expect(CryptoError.code { _ = try listener.decrypt(counting(size)) } == .messageSize)
     }
   }
 
-  @Test mutating func `Every flipped bit and every truncation is refused, and the message itself still arrives`() throws
-  {
+  @Test("every flipped bit and every truncation is refused, and the message itself still arrives")
+  mutating func everyFlippedBitAndEveryTruncationIsRefusedAndTheMessageItselfStillArrives() throws {
     let message = try dialler.encrypt(Array("mesh".utf8))
     for bit in 0..<message.count * 8 {
       var altered = message
@@ -44,7 +44,8 @@ struct NoiseSessionTests {
     #expect(try listener.decrypt(message) == Array("mesh".utf8))
   }
 
-  @Test mutating func `A replayed, skipped or reflected message is refused`() throws {
+  @Test("a replayed, skipped or reflected message is refused")
+  mutating func aReplayedSkippedOrReflectedMessageIsRefused() throws {
     let (first, second) = (try dialler.encrypt([1]), try dialler.encrypt([2]))
     #expect(CryptoError.code { _ = try listener.decrypt(second) } == .authentication)
     #expect(try listener.decrypt(first) == [1])
@@ -53,7 +54,8 @@ struct NoiseSessionTests {
     #expect(try listener.decrypt(second) == [2])
   }
 
-  @Test mutating func `Encrypting in place gives the same bytes as with a copy`() throws {
+  @Test("encrypting in place gives the same bytes as with a copy")
+  mutating func encryptingInPlaceGivesTheSameBytesAsWithACopy() throws {
     var copy = dialler
     let plaintext = counting(1_000)
     var buffer = plaintext + repeated(0, NoiseSession.tagSize)

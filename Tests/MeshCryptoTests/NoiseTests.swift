@@ -6,7 +6,8 @@ import Testing
 struct NoiseTests {
   /// The Python package noiseprotocol 0.3.1 created the messages, the hash and the first transport messages. The static
   /// and ephemeral secrets are 32 times 1 and 2 (dialler), and 3 and 4 (listener). The plaintexts are “mesh”.
-  @Test func `A handshake with fixed keys gives the bytes of an independent implementation`() throws {
+  @Test("a handshake with fixed keys gives the bytes of an independent implementation")
+  func aHandshakeWithFixedKeysGivesTheBytesOfAnIndependentImplementation() throws {
     var (dialler, listener) = (side(.dialler, 1, ephemeral: 2), side(.listener, 3, ephemeral: 4))
     let messages = try exchange(&dialler, &listener)
     #expect(
@@ -28,7 +29,9 @@ struct NoiseTests {
     #expect(hex(try two.encrypt(Array("mesh".utf8))) == "770ea483085cb58a5031545fc29894011a73ff66")
   }
 
-  @Test func `Both sides know the same session and each other's key`() throws {
+  @Test("both sides know the same session and each other's key") func bothSidesKnowTheSameSessionAndEachOthersKey()
+    throws
+  {
     let (one, two) = try sessions()
     #expect(one.handshakeHash == two.handshakeHash)
     #expect(one.remoteStatic == keys(3).sessionKey)
@@ -37,8 +40,10 @@ struct NoiseTests {
     #expect(other.handshakeHash != one.handshakeHash)
   }
 
-  @Test(arguments: [0, 1, 2], [true, false])
-  func `Every flipped bit of a handshake message is refused, at the latest by the next message`(
+  @Test(
+    "every flipped bit of a handshake message is refused, at the latest by the next message", arguments: [0, 1, 2],
+    [true, false])
+  func everyFlippedBitOfAHandshakeMessageIsRefusedAtTheLatestByTheNextMessage(
     message: Int, firstHalf: Bool
   ) throws {
     let bits = NoiseHandshake.messageSizes[message] * 8
@@ -54,8 +59,8 @@ struct NoiseTests {
     }
   }
 
-  @Test(arguments: [0, 1, 2], [-96, -1, 1, 100])
-  func `A handshake message of another size is refused`(message: Int, difference: Int) {
+  @Test("a handshake message of another size is refused", arguments: [0, 1, 2], [-96, -1, 1, 100])
+  func aHandshakeMessageOfAnotherSizeIsRefused(message: Int, difference: Int) {
     var (dialler, listener) = (side(.dialler, 1), side(.listener, 3))
     let code = CryptoError.code {
       try exchange(&dialler, &listener) { index, bytes in
@@ -66,14 +71,14 @@ struct NoiseTests {
     #expect(code == .messageSize)
   }
 
-  @Test func `Another prologue is refused`() {
+  @Test("another prologue is refused") func anotherPrologueIsRefused() {
     var dialler = NoiseHandshake(
       role: .dialler, keys: keys(1), prologue: Array("mesh/2".utf8), randomness: SystemRandomness())
     var listener = side(.listener, 3)
     #expect(CryptoError.code { try exchange(&dialler, &listener) } == .authentication)
   }
 
-  @Test func `Two sides of one role never finish`() throws {
+  @Test("two sides of one role never finish") func twoSidesOfOneRoleNeverFinish() throws {
     var (one, two) = (side(.dialler, 1), side(.dialler, 3))
     let first = try one.writeMessage()
     #expect(CryptoError.code { try two.readMessage(first) } == .outOfTurn)
@@ -84,7 +89,7 @@ struct NoiseTests {
     #expect(CryptoError.code { try three.readMessage(second) } == .messageSize)
   }
 
-  @Test func `A handshake that failed stays failed`() throws {
+  @Test("a handshake that failed stays failed") func aHandshakeThatFailedStaysFailed() throws {
     var listener = side(.listener, 3)
     #expect(CryptoError.code { try listener.readMessage([]) } == .messageSize)
     let first = try side(.dialler, 1).firstMessage()
@@ -92,7 +97,7 @@ struct NoiseTests {
     #expect(listener.expectedSize == nil)
   }
 
-  @Test func `A session is split only from a complete handshake`() throws {
+  @Test("a session is split only from a complete handshake") func aSessionIsSplitOnlyFromACompleteHandshake() throws {
     var (dialler, listener) = (side(.dialler, 1), side(.listener, 3))
     #expect(CryptoError.code { _ = try dialler.split() } == .outOfTurn)
     try exchange(&dialler, &listener)
@@ -100,7 +105,8 @@ struct NoiseTests {
     #expect(CryptoError.code { _ = try dialler.writeMessage() } == .outOfTurn)
   }
 
-  @Test func `The size of the next message is known when it is the peer's`() throws {
+  @Test("the size of the next message is known when it is the peer's")
+  func theSizeOfTheNextMessageIsKnownWhenItIsThePeers() throws {
     var (dialler, listener) = (side(.dialler, 1), side(.listener, 3))
     #expect((dialler.expectedSize, listener.expectedSize) == (nil, 32))
     try listener.readMessage(try dialler.writeMessage())
@@ -111,8 +117,8 @@ struct NoiseTests {
     #expect((dialler.expectedSize, listener.expectedSize) == (nil, nil))
   }
 
-  @Test(arguments: lowOrderKeys)
-  func `An ephemeral key of small order is refused by both roles`(key: [UInt8]) throws {
+  @Test("an ephemeral key of small order is refused by both roles", arguments: lowOrderKeys)
+  func anEphemeralKeyOfSmallOrderIsRefusedByBothRoles(key: [UInt8]) throws {
     var listener = side(.listener, 3)
     try listener.readMessage(key)
     #expect(CryptoError.code { _ = try listener.writeMessage() } == .lowOrderKey)

@@ -11,7 +11,7 @@ struct SealTests {
 
   /// The expected value was computed in Python from `X25519PrivateKey.exchange` (cryptography), `hashlib.blake2b` and
   /// `crypto_aead_xchacha20poly1305_ietf_encrypt` (PyNaCl). The ephemeral secret is 32 times 0x11.
-  @Test func `A secret is sealed as specified`() throws {
+  @Test("a secret is sealed as specified") func aSecretIsSealedAsSpecified() throws {
     let sodium = try Sodium(randomness: FixedRandomness(0x11))
     let sealed = try #require(sodium.seal(secret, to: recipient.sealingKey, epoch: epoch, context: context))
     #expect(
@@ -22,7 +22,9 @@ struct SealTests {
     #expect(recipient.open(sealed, epoch: epoch, context: context) == secret)
   }
 
-  @Test func `Only the recipient opens it, for that epoch and context`() throws {
+  @Test("only the recipient opens it, for that epoch and context") func onlyTheRecipientOpensItForThatEpochAndContext()
+    throws
+  {
     let sealed = try #require(Sodium().seal(secret, to: recipient.sealingKey, epoch: epoch, context: context))
     #expect(recipient.open(sealed, epoch: epoch, context: context) == secret)
     #expect(recipient.open(sealed, epoch: repeated(0), context: context) == nil)
@@ -30,7 +32,7 @@ struct SealTests {
     #expect(DeviceKeys(randomness: FixedRandomness(7)).open(sealed, epoch: epoch, context: context) == nil)
   }
 
-  @Test func `An altered or cut seal does not open`() throws {
+  @Test("an altered or cut seal does not open") func anAlteredOrCutSealDoesNotOpen() throws {
     let sealed = try #require(Sodium().seal(secret, to: recipient.sealingKey, epoch: epoch, context: context))
     for index in sealed.indices {
       var altered = sealed
@@ -41,7 +43,7 @@ struct SealTests {
     #expect(recipient.open(sealed + [0], epoch: epoch, context: context) == nil)
   }
 
-  @Test func `Two seals of one secret share nothing`() throws {
+  @Test("two seals of one secret share nothing") func twoSealsOfOneSecretShareNothing() throws {
     let sodium = try Sodium()
     let one = try #require(sodium.seal(secret, to: recipient.sealingKey, epoch: epoch, context: context))
     let two = try #require(sodium.seal(secret, to: recipient.sealingKey, epoch: epoch, context: context))
@@ -49,13 +51,13 @@ struct SealTests {
     #expect(one.suffix(48) != two.suffix(48))
   }
 
-  @Test(arguments: lowOrderKeys)
-  func `Keys of small order are refused on both sides`(key: [UInt8]) throws {
+  @Test("keys of small order are refused on both sides", arguments: lowOrderKeys)
+  func keysOfSmallOrderAreRefusedOnBothSides(key: [UInt8]) throws {
     #expect(try Sodium().seal(secret, to: key, epoch: epoch, context: context) == nil)
     #expect(recipient.open(key + repeated(0, 48), epoch: epoch, context: context) == nil)
   }
 
-  @Test func `A recipient's key of another length is refused`() throws {
+  @Test("a recipient's key of another length is refused") func aRecipientsKeyOfAnotherLengthIsRefused() throws {
     #expect(try Sodium().seal(secret, to: repeated(9, 31), epoch: epoch, context: context) == nil)
   }
 }

@@ -29,14 +29,14 @@ struct SignatureTests {
     ),
   ]
 
-  @Test(arguments: vectors)
-  func `Signatures are those of RFC 8032`(seed: String, key: String, message: String, signature: String) {
+  @Test("signatures are those of RFC 8032", arguments: vectors)
+  func signaturesAreThoseOfRFC8032(seed: String, key: String, message: String, signature: String) {
     #expect(hex(sodium.publicKey(seed: bytes(seed))) == key)
     #expect(hex(sodium.sign(bytes(message), seed: bytes(seed))) == signature)
     #expect(sodium.verify(bytes(signature), of: bytes(message), by: bytes(key)))
   }
 
-  @Test func `A signature with any bit flipped is refused`() {
+  @Test("a signature with any bit flipped is refused") func aSignatureWithAnyBitFlippedIsRefused() {
     let (key, message) = (sodium.publicKey(seed: repeated(1)), Array("mesh".utf8))
     let signature = sodium.sign(message, seed: repeated(1))
     for bit in 0..<signature.count * 8 {
@@ -46,7 +46,8 @@ struct SignatureTests {
     }
   }
 
-  @Test func `A signature on another message, by another key, or of another length is refused`() {
+  @Test("a signature on another message, by another key, or of another length is refused")
+  func aSignatureOnAnotherMessageByAnotherKeyOrOfAnotherLengthIsRefused() {
     let (key, message) = (sodium.publicKey(seed: repeated(1)), Array("mesh".utf8))
     let signature = sodium.sign(message, seed: repeated(1))
     #expect(!sodium.verify(signature, of: message + [0], by: key))
@@ -57,7 +58,7 @@ struct SignatureTests {
     #expect(!sodium.verify([], of: message, by: []))
   }
 
-  @Test func `A signature by a key of small order is refused`() {
+  @Test("a signature by a key of small order is refused") func aSignatureByAKeyOfSmallOrderIsRefused() {
     let identity: [UInt8] = [1] + repeated(0, 31)
     #expect(!sodium.verify(identity + repeated(0), of: Array("mesh".utf8), by: identity))
   }

@@ -6,7 +6,8 @@ import Testing
 
 /// A written file of a home survives a power failure.
 @Suite struct DiskTests {
-  @Test func `a file is synced before it has its name, and its directory afterwards`() async throws {
+  @Test("a file is synced before it has its name, and its directory afterwards")
+  func aFileIsSyncedBeforeItHasItsNameAndItsDirectoryAfterwards() async throws {
     try await withTemporaryDirectory { root in
       let path = "\(root)/highwater"
       try Disk.replace(path, with: [1], mode: 0o600)
@@ -23,7 +24,9 @@ import Testing
     }
   }
 
-  @Test func `what can't be synced is not put in the old one's place`() async throws {
+  @Test("what can't be synced is not put in the old one's place") func whatCantBeSyncedIsNotPutInTheOldOnesPlace()
+    async throws
+  {
     try await withTemporaryDirectory { root in
       let path = "\(root)/highwater"
       try Disk.replace(path, with: [1], mode: 0o600)

@@ -6,7 +6,7 @@ import Testing
 @Suite struct FaultsTests {
   private let start = ContinuousClock.now
 
-  @Test func `a fault of the work is told until the work goes on`() {
+  @Test("a fault of the work is told until the work goes on") func aFaultOfTheWorkIsToldUntilTheWorkGoesOn() {
     var faults = Faults()
     #expect(faults.shown(at: start, commits: 0) == nil)
     faults.workFailed("no space left")
@@ -15,7 +15,8 @@ import Testing
     #expect(faults.shown(at: start, commits: 9) == nil)
   }
 
-  @Test func `a fault for which a session was ended is told until something is written again`() {
+  @Test("a fault for which a session was ended is told until something is written again")
+  func aFaultForWhichASessionWasEndedIsToldUntilSomethingIsWrittenAgain() {
     var faults = Faults()
     faults.linkFailed("no space left", at: start, commits: 4)
     #expect(faults.shown(at: start + .seconds(1), commits: 4) == "no space left")
@@ -26,7 +27,7 @@ import Testing
     #expect(faults.shown(at: start + .seconds(2), commits: 5) != nil, "again")
   }
 
-  @Test func `where nothing is written it is told for a while`() {
+  @Test("where nothing is written it is told for a while") func whereNothingIsWrittenItIsToldForAWhile() {
     var faults = Faults()
     faults.linkFailed("no space left", at: start, commits: 4)
     #expect(faults.shown(at: start + Faults.shown - .nanoseconds(1), commits: 4) != nil)

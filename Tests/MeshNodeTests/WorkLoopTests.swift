@@ -28,14 +28,14 @@ import Testing
     return script
   }
 
-  @Test func `work goes on while there is more, at once`() async {
+  @Test("work goes on while there is more, at once") func workGoesOnWhileThereIsMoreAtOnce() async {
     let script = await run([.more, .more, .done])
     let waits = await script.waits
     #expect(await script.isOver)
     #expect(waits.isEmpty)
   }
 
-  @Test func `between slices of long work others have their turn`() async {
+  @Test("between slices of long work others have their turn") func betweenSlicesOfLongWorkOthersHaveTheirTurn() async {
     let script = await run([.slice, .more, .slice, .done])
     #expect(await script.isOver)
     #expect(await script.waits == [WorkLoop.turn, WorkLoop.turn])
@@ -59,7 +59,8 @@ import Testing
     #expect(waits == [WorkLoop.turn])
   }
 
-  @Test func `after failures it is tried again, later each time, until it goes`() async {
+  @Test("after failures it is tried again, later each time, until it goes")
+  func afterFailuresItIsTriedAgainLaterEachTimeUntilItGoes() async {
     let script = await run([.failed, .failed, .failed, .failed, .more, .done])
     let waits = await script.waits
     #expect(await script.isOver)
@@ -70,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func `a success in between makes the next wait short`() async {
+  @Test("a success in between makes the next wait short") func aSuccessInBetweenMakesTheNextWaitShort() async {
     let script = await run([.failed, .failed, .failed, .more, .failed, .done])
     let waits = await script.waits
     #expect(waits.count == 4 && (waits.last ?? .seconds(9)) <= Backoff.work.first * 1.5)

@@ -6,7 +6,8 @@ import Testing
 
 /// Which devices are admitted.
 @Suite struct AdmissionTests {
-  @Test func `two devices of one account exchange what they wrote`() throws {
+  @Test("two devices of one account exchange what they wrote") func twoDevicesOfOneAccountExchangeWhatTheyWrote() throws
+  {
     let mesh = try TestMesh(2)
     try mesh.write(0, "a", "first")
     try mesh.connect(1, 0)
@@ -17,7 +18,8 @@ import Testing
     #expect(mesh.nodes[0].store.digest(try mesh.zone) == mesh.nodes[1].store.digest(try mesh.zone))
   }
 
-  @Test func `whoever ends a session for another one with the same device knows who was reached`() throws {
+  @Test("whoever ends a session for another one with the same device knows who was reached")
+  func whoeverEndsASessionForAnotherOneWithTheSameDeviceKnowsWhoWasReached() throws {
     let mesh = try TestMesh(2)
     let (lower, higher) = mesh.nodes[0].device < mesh.nodes[1].device ? (0, 1) : (1, 0)
     let keys = mesh.account.devices[lower]
@@ -35,7 +37,7 @@ import Testing
     #expect(replica.peerViews.device(at: second) == nil)
   }
 
-  @Test func `a hello signed for another session is refused`() throws {
+  @Test("a hello signed for another session is refused") func aHelloSignedForAnotherSessionIsRefused() throws {
     let mesh = try TestMesh(2)
     let keys = mesh.account.devices[1]
     let certificate = mesh.account.state.certificates[try mesh.account.device(1)]
@@ -46,7 +48,8 @@ import Testing
     #expect(mesh.nodes[0].replica.peerViews.all.isEmpty)
   }
 
-  @Test func `a certificate shown by who has other session keys is refused`() throws {
+  @Test("a certificate shown by who has other session keys is refused")
+  func aCertificateShownByWhoHasOtherSessionKeysIsRefused() throws {
     let mesh = try TestMesh(3)
     let certificate = mesh.account.state.certificates[try mesh.account.device(1)]
     let (link, info) = try mesh.open(0, peer: mesh.account.devices[2].sessionKey)
@@ -54,7 +57,8 @@ import Testing
     #expect(mesh.goodbye(0, link) == .notAdmitted)
   }
 
-  @Test func `a device of another account is refused, and is told nothing of this one`() throws {
+  @Test("a device of another account is refused, and is told nothing of this one")
+  func aDeviceOfAnotherAccountIsRefusedAndIsToldNothingOfThisOne() throws {
     let mesh = try TestMesh(2)
     let other = try TestAccount(devices: 1, seed: 77)
     let keys = other.devices[0]
@@ -65,14 +69,16 @@ import Testing
     #expect(mesh.nodes[0].sent[link]?.count == 1, "nothing but the goodbye")
   }
 
-  @Test func `a listener says nothing before it has accepted the dialler`() throws {
+  @Test("a listener says nothing before it has accepted the dialler")
+  func aListenerSaysNothingBeforeItHasAcceptedTheDialler() throws {
     let mesh = try TestMesh(2)
     let (link, _) = try mesh.open(0, peer: mesh.account.devices[1].sessionKey)
     try mesh.wait(1_000)
     #expect(mesh.nodes[0].sent[link] == nil)
   }
 
-  @Test func `a stranger with neither certificate nor link is refused`() throws {
+  @Test("a stranger with neither certificate nor link is refused")
+  func aStrangerWithNeitherCertificateNorLinkIsRefused() throws {
     let mesh = try TestMesh(1)
     let stranger = try TestAccount(devices: 1, seed: 78).devices[0]
     let (link, info) = try mesh.open(0, peer: stranger.sessionKey)
@@ -83,14 +89,14 @@ import Testing
     #expect(mesh.nodes[0].sent[link]?.count == 1)
   }
 
-  @Test func `a silent peer is given up`() throws {
+  @Test("a silent peer is given up") func aSilentPeerIsGivenUp() throws {
     let mesh = try TestMesh(2)
     let (link, _) = try mesh.open(0, peer: mesh.account.devices[1].sessionKey)
     try mesh.wait(Conversation.helloLimit + 1)
     #expect(mesh.goodbye(0, link) == .stalled)
   }
 
-  @Test func `a revoked device is told, and refused`() throws {
+  @Test("a revoked device is told, and refused") func aRevokedDeviceIsToldAndRefused() throws {
     let mesh = try TestMesh(2)
     try mesh.connect(1, 0)
     try mesh.pump()
@@ -104,17 +110,19 @@ import Testing
     #expect(mesh.nodes[0].replica.peerViews.all.isEmpty)
   }
 
-  @Test(arguments: [
-    Message.zones([]), .ping(1), .credit(1),
-  ])
-  func `a message before the hello ends the session`(message: Message) throws {
+  @Test(
+    "a message before the hello ends the session",
+    arguments: [
+      Message.zones([]), .ping(1), .credit(1),
+    ])
+  func aMessageBeforeTheHelloEndsTheSession(message: Message) throws {
     let mesh = try TestMesh(2)
     let (link, _) = try mesh.open(0, peer: mesh.account.devices[1].sessionKey)
     try mesh.give(message, to: 0, link)
     #expect(mesh.goodbye(0, link) == .protocolViolation)
   }
 
-  @Test func `a second hello ends the session`() throws {
+  @Test("a second hello ends the session") func aSecondHelloEndsTheSession() throws {
     let mesh = try TestMesh(2)
     let keys = mesh.account.devices[1]
     let (link, info) = try mesh.open(0, peer: keys.sessionKey)
@@ -125,7 +133,7 @@ import Testing
     #expect(mesh.goodbye(0, link) == .protocolViolation)
   }
 
-  @Test func `garbage ends its session and no other`() throws {
+  @Test("garbage ends its session and no other") func garbageEndsItsSessionAndNoOther() throws {
     let mesh = try TestMesh(3)
     let (_, good) = try mesh.connect(1, 0)
     try mesh.pump()
@@ -142,15 +150,15 @@ import Testing
     #expect(mesh.title(1, "a") == .text("still here"))
   }
 
-  @Test func `a message of a later version is skipped`() throws {
+  @Test("a message of a later version is skipped") func aMessageOfALaterVersionIsSkipped() throws {
     let mesh = try TestMesh(2)
     let link = try mesh.admit(1, to: 0)
     try mesh.give([250, 1, 2, 3], to: 0, link)
     #expect(mesh.isOpen(0, link))
   }
 
-  @Test(arguments: [false, true])
-  func `of two sessions dialled both ways one stays, the same at both ends`(crossed: Bool) throws {
+  @Test("of two sessions dialled both ways one stays, the same at both ends", arguments: [false, true])
+  func ofTwoSessionsDialledBothWaysOneStaysTheSameAtBothEnds(crossed: Bool) throws {
     let mesh = try TestMesh(2)
     let first = try crossed ? mesh.connect(1, 0) : mesh.connect(0, 1)
     let second = try crossed ? mesh.connect(0, 1) : mesh.connect(1, 0)
@@ -163,7 +171,7 @@ import Testing
     #expect(mesh.title(1, "a") == .text("through"))
   }
 
-  @Test func `of two sessions dialled one way the newer stays`() throws {
+  @Test("of two sessions dialled one way the newer stays") func ofTwoSessionsDialledOneWayTheNewerStays() throws {
     let mesh = try TestMesh(2)
     let first = try mesh.connect(1, 0)
     try mesh.pump()
@@ -173,7 +181,7 @@ import Testing
     #expect(mesh.isOpen(0, second.1) && mesh.isOpen(1, second.0))
   }
 
-  @Test func `a device that meets itself closes the session`() throws {
+  @Test("a device that meets itself closes the session") func aDeviceThatMeetsItselfClosesTheSession() throws {
     let mesh = try TestMesh(1)
     let link = try mesh.admit(0, to: 0)
     #expect(mesh.goodbye(0, link) == .notAdmitted)

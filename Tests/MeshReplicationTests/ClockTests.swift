@@ -9,8 +9,10 @@ import Testing
     mesh.nodes[node].replica.clockFault
   }
 
-  @Test(arguments: [(Choices.clockBound - 1, true), (Choices.clockBound, true), (Choices.clockBound + 1, false)])
-  func `a jump beyond the bound stops signing until the clock is right`(jump: Int64, signs: Bool) throws {
+  @Test(
+    "a jump beyond the bound stops signing until the clock is right",
+    arguments: [(Choices.clockBound - 1, true), (Choices.clockBound, true), (Choices.clockBound + 1, false)])
+  func aJumpBeyondTheBoundStopsSigningUntilTheClockIsRight(jump: Int64, signs: Bool) throws {
     let mesh = try TestMesh(1)
     try mesh.wait(1_000)
     try mesh.wait(1_000, jump: jump)
@@ -21,7 +23,8 @@ import Testing
     #expect(mesh.nodes[0].store.pendingCount() == 0)
   }
 
-  @Test func `a jump that nobody contradicts is believed after a while`() throws {
+  @Test("a jump that nobody contradicts is believed after a while")
+  func aJumpThatNobodyContradictsIsBelievedAfterAWhile() throws {
     let mesh = try TestMesh(1)
     try mesh.wait(1_000)
     try mesh.wait(1_000, jump: 3_600_000)
@@ -33,7 +36,8 @@ import Testing
     #expect(mesh.nodes[0].store.pendingCount() == 0)
   }
 
-  @Test func `a clock that peers contradicted is not believed for their going away`() throws {
+  @Test("a clock that peers contradicted is not believed for their going away")
+  func aClockThatPeersContradictedIsNotBelievedForTheirGoingAway() throws {
     let mesh = try TestMesh(2)
     mesh.clockError[1] = 20 * 60_000
     let (link, _) = try mesh.connect(1, 0)
@@ -49,7 +53,8 @@ import Testing
     #expect(clockFault(mesh, 1) == nil && mesh.nodes[1].store.pendingCount() == 0)
   }
 
-  @Test func `what was signed ahead of time is taken back and written again with the time as it is`() throws {
+  @Test("what was signed ahead of time is taken back and written again with the time as it is")
+  func whatWasSignedAheadOfTimeIsTakenBackAndWrittenAgainWithTheTimeAsItIs() throws {
     let mesh = try TestMesh(2)
     try mesh.write(1, "before", "stays")
     try mesh.meet(1, 0)

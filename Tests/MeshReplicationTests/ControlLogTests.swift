@@ -53,8 +53,8 @@ import Testing
         sign: account.key.sign))
   }
 
-  @Test(arguments: TestSeeds.through(40 as UInt64))
-  func `the order in which records came does not matter`(seed: UInt64) throws {
+  @Test("the order in which records came does not matter", arguments: TestSeeds.through(40 as UInt64))
+  func theOrderInWhichRecordsCameDoesNotMatter(seed: UInt64) throws {
     let account = try TestAccount(devices: 4, seed: seed)
     let cryptography = try Sodium(randomness: SeededRandomness(seed: seed))
     let (zone, records) = try randomLog(seed, account, cryptography)
@@ -69,7 +69,8 @@ import Testing
     }
   }
 
-  @Test func `a revocation cuts, mints a new epoch, and refuses what is written later`() throws {
+  @Test("a revocation cuts, mints a new epoch, and refuses what is written later")
+  func aRevocationCutsMintsANewEpochAndRefusesWhatIsWrittenLater() throws {
     let mesh = try TestMesh(3)
     try mesh.connect(1, 0)
     try mesh.connect(2, 0)
@@ -100,7 +101,8 @@ import Testing
     #expect(mesh.title(0, "a") == .text("before"))
   }
 
-  @Test func `what a revoked device signs is not taken in while its cut is not known`() throws {
+  @Test("what a revoked device signs is not taken in while its cut is not known")
+  func whatARevokedDeviceSignsIsNotTakenInWhileItsCutIsNotKnown() throws {
     let mesh = try TestMesh(3)
     try mesh.meet(1, 0)
     try mesh.meet(2, 0)
@@ -142,7 +144,8 @@ import Testing
       secrets: mesh.nodes[2].keys, with: mesh.cryptography)
   }
 
-  @Test func `what a device had merged of a revoked one beyond its cut is taken back and listed`() throws {
+  @Test("what a device had merged of a revoked one beyond its cut is taken back and listed")
+  func whatADeviceHadMergedOfARevokedOneBeyondItsCutIsTakenBackAndListed() throws {
     let mesh = try TestMesh(3)
     let (_, far) = try mesh.connect(1, 0)
     try mesh.pump()
@@ -180,7 +183,8 @@ import Testing
     #expect(mesh.title(1, "a") == .text("never sent"))
   }
 
-  @Test func `what follows on the writes of a cut device is merged by who never had them`() throws {
+  @Test("what follows on the writes of a cut device is merged by who never had them")
+  func whatFollowsOnTheWritesOfACutDeviceIsMergedByWhoNeverHadThem() throws {
     let mesh = try TestMesh(3)
     for node in [1, 2] { try mesh.meet(node, 0) }
     try mesh.write(2, "a", "lost")
@@ -192,7 +196,7 @@ import Testing
     #expect(mesh.nodes[0].store.digest(try mesh.zone) == mesh.nodes[1].store.digest(try mesh.zone))
   }
 
-  @Test func `keys are sealed to live devices only`() throws {
+  @Test("keys are sealed to live devices only") func keysAreSealedToLiveDevicesOnly() throws {
     let mesh = try TestMesh(3)
     let zone = try mesh.zone
     try mesh.nodes[0].replica.administration.revoke(try mesh.account.device(2), now: mesh.now)
@@ -212,7 +216,8 @@ import Testing
     #expect(mesh.nodes[0].sent[dead]?.contains { if case .keys = $0 { true } else { false } } == false)
   }
 
-  @Test func `a zone that is met while sessions are open reaches them all`() throws {
+  @Test("a zone that is met while sessions are open reaches them all")
+  func aZoneThatIsMetWhileSessionsAreOpenReachesThemAll() throws {
     let mesh = try TestMesh(3)
     try mesh.connect(2, 1)
     try mesh.pump()
@@ -227,7 +232,7 @@ import Testing
     #expect(mesh.title(0, "a") == .text("back"))
   }
 
-  @Test func `a unit of several parts appears whole`() throws {
+  @Test("a unit of several parts appears whole") func aUnitOfSeveralPartsAppearsWhole() throws {
     let mesh = try TestMesh(2, partSize: 2)
     try mesh.connect(1, 0)
     try mesh.pump()

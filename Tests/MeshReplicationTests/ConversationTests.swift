@@ -48,7 +48,7 @@ import Testing
     outputs.compactMap { if case .send(let message) = $0 { message } else { nil } }
   }
 
-  @Test func `a hello that has come and waits for its turn is in time`() {
+  @Test("a hello that has come and waits for its turn is in time") func aHelloThatHasComeAndWaitsForItsTurnIsInTime() {
     var conversation = Conversation(now: 0)
     _ = conversation.handle(.waiting, now: 1_000)
     #expect(conversation.handle(.tick, now: 3 * Conversation.helloLimit).isEmpty)
@@ -56,7 +56,8 @@ import Testing
     #expect(!silent.handle(.tick, now: 3 * Conversation.helloLimit).isEmpty)
   }
 
-  @Test func `no more is sent than the peer gave credit for, and a batch`() throws {
+  @Test("no more is sent than the peer gave credit for, and a batch")
+  func noMoreIsSentThanThePeerGaveCreditForAndABatch() throws {
     var conversation = try open()
     let batch = [UInt8](repeating: 0, count: 1 << 20)
     var outputs = try want(&conversation)
@@ -136,7 +137,7 @@ import Testing
     #expect(answered == [1, 0, 1])
   }
 
-  @Test func `credit beyond the window is not kept`() throws {
+  @Test("credit beyond the window is not kept") func creditBeyondTheWindowIsNotKept() throws {
     var conversation = try open()
     _ = conversation.handle(.message(.credit(.max)), now: 0)
     let batch = [UInt8](repeating: 0, count: 1 << 20)
@@ -150,7 +151,7 @@ import Testing
     #expect(count <= Choices.creditWindow / batch.count + 1)
   }
 
-  @Test func `credit is given back as change sets are dealt with`() throws {
+  @Test("credit is given back as change sets are dealt with") func creditIsGivenBackAsChangeSetsAreDealtWith() throws {
     var conversation = try open()
     let quarter = Choices.creditWindow / 4
     let before = conversation.handle(
@@ -160,7 +161,8 @@ import Testing
     #expect(sent(after) == [.credit(UInt64(quarter))])
   }
 
-  @Test func `a link that brings copies only is asked to announce`() throws {
+  @Test("a link that brings copies only is asked to announce") func aLinkThatBringsCopiesOnlyIsAskedToAnnounce() throws
+  {
     var conversation = try open()
     let first = conversation.handle(.settled(zone, received: vector(1), bytes: 10, new: 0, duplicates: 1), now: 0)
     #expect(sent(first) == [.announceOnly(zone)])
@@ -168,7 +170,8 @@ import Testing
     #expect(sent(second).isEmpty, "once is enough")
   }
 
-  @Test func `a peer that asked for announcements gets no change sets but a vector`() throws {
+  @Test("a peer that asked for announcements gets no change sets but a vector")
+  func aPeerThatAskedForAnnouncementsGetsNoChangeSetsButAVector() throws {
     var conversation = try open()
     _ = try want(&conversation)
     _ = conversation.handle(.batch(zone, ChangeSetBatch(changeSets: [], position: 1, isComplete: true)), now: 0)
@@ -181,7 +184,7 @@ import Testing
     #expect(reads(conversation.handle(.message(.want(zone, vector(1))), now: 4)) == 1)
   }
 
-  @Test func `what was announced and does not come is asked for`() throws {
+  @Test("what was announced and does not come is asked for") func whatWasAnnouncedAndDoesNotComeIsAskedFor() throws {
     var conversation = try open()
     _ = conversation.handle(.message(.have(zone, vector(5))), now: 0)
     func checks(_ outputs: [Conversation.Output]) -> Int {
@@ -192,7 +195,7 @@ import Testing
     #expect(sent(conversation.handle(.lacking(zone, stored: vector(2)), now: 400)) == [.want(zone, vector(2))])
   }
 
-  @Test func `silence is answered with a ping, then with the end`() throws {
+  @Test("silence is answered with a ping, then with the end") func silenceIsAnsweredWithAPingThenWithTheEnd() throws {
     var conversation = try open()
     #expect(sent(conversation.handle(.tick, now: Conversation.pingAfter)).isEmpty)
     let pings = sent(conversation.handle(.tick, now: Conversation.pingAfter + 1))

@@ -5,7 +5,8 @@ import Testing
 
 /// A participant that fills the control log of a share can't stop the others. Node 0 is the owner's.
 @Suite struct FloodedLogTests {
-  @Test func `epochs whose keys nobody gives keep no other key from a new member`() throws {
+  @Test("epochs whose keys nobody gives keep no other key from a new member")
+  func epochsWhoseKeysNobodyGivesKeepNoOtherKeyFromANewMember() throws {
     let mesh = try TestMesh([1, 1, 1])
     let zone = try mesh.share()
     try mesh.join(1, mesh.invite(zone), at: 0)
@@ -35,7 +36,8 @@ import Testing
     #expect(mesh.title(2, "a") == .text("before"))
   }
 
-  @Test func `a session rests after what everybody has to read, unless its peer only passes that on`() throws {
+  @Test("a session rests after what everybody has to read, unless its peer only passes that on")
+  func aSessionRestsAfterWhatEverybodyHasToReadUnlessItsPeerOnlyPassesThatOn() throws {
     let mesh = try TestMesh([2, 1, 1])
     let zone = try mesh.share()
     for node in 2...3 { try mesh.join(node, mesh.invite(zone), at: 0) }
@@ -57,8 +59,10 @@ import Testing
   /// Invents accounts that try to join.
   ///
   /// - Parameter isInvited: True if they use a forwarded open invite, false if they use an invented one.
-  @Test(arguments: [false, true])
-  func `invented accounts keep nobody from joining, and come in by nothing but the owner's invite`(isInvited: Bool)
+  @Test(
+    "invented accounts keep nobody from joining, and come in by nothing but the owner's invite",
+    arguments: [false, true])
+  func inventedAccountsKeepNobodyFromJoiningAndComeInByNothingButTheOwnersInvite(isInvited: Bool)
     throws
   {
     let mesh = try TestMesh([1, 1, 1])
@@ -86,7 +90,8 @@ import Testing
     #expect(try mesh.join(2, mesh.invite(zone), at: 0) == .done)
   }
 
-  @Test func `a log with more branches than a message can name keeps every session open`() throws {
+  @Test("a log with more branches than a message can name keeps every session open")
+  func aLogWithMoreBranchesThanAMessageCanNameKeepsEverySessionOpen() throws {
     let mesh = try TestMesh([1, 1, 1])
     let zone = try mesh.share()
     for node in 1...2 { try mesh.join(node, mesh.invite(zone), at: 0) }
@@ -109,7 +114,8 @@ import Testing
     #expect(mesh.title(2, "a") == .text("after"))
   }
 
-  @Test func `an account that asks for the log again and again is sent so much, and the rest later`() throws {
+  @Test("an account that asks for the log again and again is sent so much, and the rest later")
+  func anAccountThatAsksForTheLogAgainAndAgainIsSentSoMuchAndTheRestLater() throws {
     let mesh = try TestMesh([1, 1])
     let zone = try mesh.share()
     try mesh.join(1, mesh.invite(zone), at: 0)
@@ -151,7 +157,8 @@ import Testing
     #expect(sent() > before)
   }
 
-  @Test func `news of an account that sends on and on wait for one another, and nobody else's do`() throws {
+  @Test("news of an account that sends on and on wait for one another, and nobody else's do")
+  func newsOfAnAccountThatSendsOnAndOnWaitForOneAnotherAndNobodyElsesDo() throws {
     let mesh = try TestMesh([2, 1])
     let zone = try mesh.share()
     try mesh.join(1 + 1, mesh.invite(zone), at: 0)
@@ -175,7 +182,8 @@ import Testing
     #expect(heads()?.contains(id) == true)
   }
 
-  @Test func `heads that are told already are told again after a while`() throws {
+  @Test("heads that are told already are told again after a while")
+  func headsThatAreToldAlreadyAreToldAgainAfterAWhile() throws {
     let mesh = try TestMesh([1, 1])
     let zone = try mesh.share()
     try mesh.join(1, mesh.invite(zone), at: 0)
@@ -192,7 +200,8 @@ import Testing
     #expect(told() == before + 2)
   }
 
-  @Test func `keys that nobody gives are asked for again a few at a time`() throws {
+  @Test("keys that nobody gives are asked for again a few at a time")
+  func keysThatNobodyGivesAreAskedForAgainAFewAtATime() throws {
     let mesh = try TestMesh([1, 1])
     let zone = try mesh.share()
     try mesh.join(1, mesh.invite(zone), at: 0)

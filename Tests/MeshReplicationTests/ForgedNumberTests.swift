@@ -6,7 +6,8 @@ import Testing
 
 /// A member that shows a joiner a control record that other members refuse.
 @Suite struct ForgedNumberTests {
-  @Test(arguments: [UInt64.max, 7]) func `a joiner takes no record that does not continue its author's`(number: UInt64)
+  @Test("a joiner takes no record that does not continue its author's", arguments: [UInt64.max, 7])
+  func aJoinerTakesNoRecordThatDoesNotContinueItsAuthors(number: UInt64)
     throws
   {
     let mesh = try TestMesh([1, 1, 1])

@@ -63,20 +63,20 @@ import Testing
     }
   }
 
-  @Test func `an honest change set is taken`() throws {
+  @Test("an honest change set is taken") func anHonestChangeSetIsTaken() throws {
     let world = try World()
     try world.give(world.changeSet(author: world.author(2), title: "true").bytes)
     #expect(world.mesh.title(0, "b") == .text("true"))
     #expect(world.mesh.title(1, "b") == .text("true"), "and passed on")
   }
 
-  @Test func `a signature by another device ends the session`() throws {
+  @Test("a signature by another device ends the session") func aSignatureByAnotherDeviceEndsTheSession() throws {
     let world = try World()
     try world.give(world.changeSet(author: world.author(1)).bytes)
     try world.expectUnharmed(closed: true)
   }
 
-  @Test func `an altered byte ends the session`() throws {
+  @Test("an altered byte ends the session") func anAlteredByteEndsTheSession() throws {
     let world = try World()
     var bytes = try world.changeSet(author: world.author(2)).bytes
     bytes[bytes.count - 100] ^= 1
@@ -84,7 +84,8 @@ import Testing
     try world.expectUnharmed(closed: true)
   }
 
-  @Test func `a chain that does not continue is not taken, and its author is asked for what is before`() throws {
+  @Test("a chain that does not continue is not taken, and its author is asked for what is before")
+  func aChainThatDoesNotContinueIsNotTakenAndItsAuthorIsAskedForWhatIsBefore() throws {
     let world = try World()
     let author = try world.author(2)
     let first = try world.changeSet(author: author, title: "true")
@@ -98,7 +99,7 @@ import Testing
     try world.expectUnharmed(closed: false)
   }
 
-  @Test func `a time that does not grow ends the session`() throws {
+  @Test("a time that does not grow ends the session") func aTimeThatDoesNotGrowEndsTheSession() throws {
     let world = try World()
     let author = try world.author(2)
     let first = try world.changeSet(author: author, title: "true")
@@ -106,7 +107,8 @@ import Testing
     try world.expectUnharmed(closed: true)
   }
 
-  @Test func `a number after a gap is not stored, and what is between is asked for`() throws {
+  @Test("a number after a gap is not stored, and what is between is asked for")
+  func aNumberAfterAGapIsNotStoredAndWhatIsBetweenIsAskedFor() throws {
     let world = try World()
     let author = try world.author(2)
     let first = try world.changeSet(author: author, title: "true")
@@ -133,14 +135,15 @@ import Testing
     try world.expectUnharmed(closed: false)
   }
 
-  @Test func `a change set of another zone ends the session`() throws {
+  @Test("a change set of another zone ends the session") func aChangeSetOfAnotherZoneEndsTheSession() throws {
     let world = try World()
     let other = try #require(ZoneID([UInt8](repeating: 9, count: 32)))
     try world.give(world.changeSet(author: world.author(2), zone: other).bytes)
     try world.expectUnharmed(closed: true)
   }
 
-  @Test func `a change set of a device that nobody certified is refused, and counted`() throws {
+  @Test("a change set of a device that nobody certified is refused, and counted")
+  func aChangeSetOfADeviceThatNobodyCertifiedIsRefusedAndCounted() throws {
     let world = try World()
     let stranger = try TestAccount(devices: 1, seed: 99)
     let author = Author(device: try stranger.device(0), instance: InstanceID(1))
@@ -150,7 +153,8 @@ import Testing
     try world.expectUnharmed(closed: false)
   }
 
-  @Test func `what was signed far ahead of the clock waits until the clock is there`() throws {
+  @Test("what was signed far ahead of the clock waits until the clock is there")
+  func whatWasSignedFarAheadOfTheClockWaitsUntilTheClockIsThere() throws {
     let world = try World()
     let time = VirtualClock.epoch + Choices.clockBound + 60_000
     try world.give(world.changeSet(author: world.author(2), time: time, title: "early").bytes)
@@ -168,7 +172,9 @@ import Testing
     #expect(world.mesh.title(0, "b") == .text("early"))
   }
 
-  @Test func `an acknowledgement signed by another ends the session`() throws {
+  @Test("an acknowledgement signed by another ends the session") func anAcknowledgementSignedByAnotherEndsTheSession()
+    throws
+  {
     let world = try World()
     let lie = Acknowledgement(
       zone: world.zone, device: try world.mesh.account.device(1), time: HybridTime(milliseconds: VirtualClock.epoch),

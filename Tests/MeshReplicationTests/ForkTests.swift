@@ -41,8 +41,10 @@ import Testing
     return mesh
   }
 
-  @Test(arguments: TestSeeds.through(60 as UInt64))
-  func `branches end where they part, whoever merged which, and nothing is lost`(seed: UInt64) throws {
+  @Test(
+    "branches end where they part, whoever merged which, and nothing is lost",
+    arguments: TestSeeds.through(60 as UInt64))
+  func branchesEndWhereTheyPartWhoeverMergedWhichAndNothingIsLost(seed: UInt64) throws {
     var generator = SplitMix64(seed: seed)
     let mesh = try forkable()
     var written: Set<String> = []
@@ -69,7 +71,8 @@ import Testing
     for key in written { #expect(keys.contains(.text(key)), "\(key)") }
   }
 
-  @Test func `two who merged a branch each, with equal numbers, find it out`() throws {
+  @Test("two who merged a branch each, with equal numbers, find it out")
+  func twoWhoMergedABranchEachWithEqualNumbersFindItOut() throws {
     let mesh = try forkable()
     try mesh.write(2, "a", "one")
     try mesh.write(3, "b", "other")
@@ -88,7 +91,7 @@ import Testing
     for copy in 2...3 { #expect(!mesh.nodes[copy].replica.notices.isEmpty) }
   }
 
-  @Test func `a long fork is found, far below its end`() throws {
+  @Test("a long fork is found, far below its end") func aLongForkIsFoundFarBelowItsEnd() throws {
     let mesh = try forkable()
     for number in 0..<(2 * Limits.line + 9) {
       try mesh.write(2, "a\(number)", "one")
@@ -101,7 +104,8 @@ import Testing
     #expect(mesh.nodes[0].store.rows.count == 1 + 2 * (2 * Limits.line + 9))
   }
 
-  @Test func `a deleted and an edited row are deleted and edited again`() throws {
+  @Test("a deleted and an edited row are deleted and edited again")
+  func aDeletedAndAnEditedRowAreDeletedAndEditedAgain() throws {
     let mesh = try forkable()
     mesh.nodes[2].store.delete(RecordName(table: "list", key: .text("shared")))
     mesh.nodes[2].replica.databaseChanged()
@@ -113,7 +117,8 @@ import Testing
     #expect(mesh.title(0, "shared") == nil && mesh.title(0, "other") == .text("of the copy"))
   }
 
-  @Test func `an older file under the same home writes on as a new instance, and gets back what it lacks`() throws {
+  @Test("an older file under the same home writes on as a new instance, and gets back what it lacks")
+  func anOlderFileUnderTheSameHomeWritesOnAsANewInstanceAndGetsBackWhatItLacks() throws {
     let mesh = try TestMesh(2)
     try mesh.meet(1, 0)
     let older = mesh.nodes[1].store.copy()
@@ -134,7 +139,8 @@ import Testing
     #expect(mesh.nodes[0].replica.refusals["fork"] == nil)
   }
 
-  @Test func `an older file under an older home learns from others that it is one, before it writes`() throws {
+  @Test("an older file under an older home learns from others that it is one, before it writes")
+  func anOlderFileUnderAnOlderHomeLearnsFromOthersThatItIsOneBeforeItWrites() throws {
     let mesh = try TestMesh(2)
     try mesh.write(1, "early", "kept")
     try mesh.meet(1, 0)
@@ -197,7 +203,8 @@ import Testing
     #expect(mesh.nodes[0].replica.refusals["fork"] == nil)
   }
 
-  @Test func `a copied home that notices writes as a new instance, and both are told`() throws {
+  @Test("a copied home that notices writes as a new instance, and both are told")
+  func aCopiedHomeThatNoticesWritesAsANewInstanceAndBothAreTold() throws {
     let mesh = try TestMesh(3)
     try mesh.meet(1, 0)
     try mesh.meet(2, 0)
@@ -217,7 +224,8 @@ import Testing
     #expect(mesh.nodes[copy].store.instance(try mesh.zone) == instance)
   }
 
-  @Test func `a database of another device is written as this one`() throws {
+  @Test("a database of another device is written as this one") func aDatabaseOfAnotherDeviceIsWrittenAsThisOne() throws
+  {
     let mesh = try TestMesh(3)
     try mesh.meet(1, 0)
     try mesh.write(1, "a", "before")
@@ -232,7 +240,8 @@ import Testing
     #expect(mesh.nodes.allSatisfy { $0.replica.refusals["fork"] == nil })
   }
 
-  @Test func `a device that has used up its instances says so, and loses nothing`() throws {
+  @Test("a device that has used up its instances says so, and loses nothing")
+  func aDeviceThatHasUsedUpItsInstancesSaysSoAndLosesNothing() throws {
     let mesh = try TestMesh(2)
     try mesh.meet(1, 0)
     for life in 0..<Limits.instances {

@@ -42,7 +42,8 @@ import Testing
     }
   }
 
-  @Test func `a member that tells two stories does not part those who believed one each`() throws {
+  @Test("a member that tells two stories does not part those who believed one each")
+  func aMemberThatTellsTwoStoriesDoesNotPartThoseWhoBelievedOneEach() throws {
     let world = try World()
     let mesh = world.mesh
     try mesh.connect(1, 0)
@@ -101,7 +102,7 @@ import Testing
     #expect(try !authors.contains { $0.device == (try mesh.account.device(2)) })
   }
 
-  @Test func `a number that nothing leads to is not stored`() throws {
+  @Test("a number that nothing leads to is not stored") func aNumberThatNothingLeadsToIsNotStored() throws {
     let world = try World()
     let link = try world.mesh.admit(2, to: 0)
     let before = try #require(ChangeSetID([UInt8](repeating: 9, count: 32)))
@@ -113,7 +114,8 @@ import Testing
     #expect(world.mesh.isOpen(0, link))
   }
 
-  @Test func `what a peer says of zones that are not in common is not kept`() throws {
+  @Test("what a peer says of zones that are not in common is not kept")
+  func whatAPeerSaysOfZonesThatAreNotInCommonIsNotKept() throws {
     let world = try World()
     let link = try world.mesh.admit(2, to: 0)
     let vector = VersionVector([Author(device: try world.mesh.account.device(2), instance: InstanceID(1)): .max])
@@ -129,7 +131,8 @@ import Testing
     #expect(view.digests.isEmpty)
   }
 
-  @Test func `acknowledgements of more authors than there can be end the session`() throws {
+  @Test("acknowledgements of more authors than there can be end the session")
+  func acknowledgementsOfMoreAuthorsThanThereCanBeEndTheSession() throws {
     let world = try World()
     let link = try world.mesh.admit(2, to: 0)
     try world.mesh.give(.want(world.zone, VersionVector()), to: 0, link)
@@ -148,7 +151,8 @@ import Testing
     #expect(!world.mesh.isOpen(0, link))
   }
 
-  @Test func `who keeps the key of an epoch to itself keeps nobody from writing`() throws {
+  @Test("who keeps the key of an epoch to itself keeps nobody from writing")
+  func whoKeepsTheKeyOfAnEpochToItselfKeepsNobodyFromWriting() throws {
     let world = try World()
     let mesh = world.mesh
     try mesh.nodes[0].replica.administration.revoke(try mesh.account.device(1), now: mesh.now)

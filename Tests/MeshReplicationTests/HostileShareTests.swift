@@ -47,7 +47,8 @@ import Testing
     return try ChangeSet(header, body: body.encoded(author: author), key: key, secrets: keys, with: mesh.cryptography)
   }
 
-  @Test func `who may only read, or cites another's grant or none, is refused`() throws {
+  @Test("who may only read, or cites another's grant or none, is refused")
+  func whoMayOnlyReadOrCitesAnothersGrantOrNoneIsRefused() throws {
     let state = try #require(mesh.nodes[0].replica.shareState(zone))
     let grants = [1, 2].map { state.participants[mesh.accounts[$0].state.id]?.grant }
     let link = try mesh.admit(0, of: mesh.accounts[2], to: 0)
@@ -64,7 +65,8 @@ import Testing
     #expect(mesh.title(0, "forged") == .text("true"), "the same by who may")
   }
 
-  @Test func `a change set comes before the grant that it cites and is taken with it`() throws {
+  @Test("a change set comes before the grant that it cites and is taken with it")
+  func aChangeSetComesBeforeTheGrantThatItCitesAndIsTakenWithIt() throws {
     // The owner gives node 2 write permission. Node 1, which hears of it last, is shown its change set first.
     let account = mesh.accounts[2].state.id
     try mesh.nodes[0].replica.shares.setPermission(.readWrite, of: account, in: zone, now: mesh.now)
@@ -99,7 +101,8 @@ import Testing
     }
   }
 
-  @Test func `nobody grants, invites, stops or names what is not theirs`() throws {
+  @Test("nobody grants, invites, stops or names what is not theirs")
+  func nobodyGrantsInvitesStopsOrNamesWhatIsNotTheirs() throws {
     let lies: [ControlAct] = [
       .participant(mesh.accounts[3].state.id, .readWrite, invite: nil, cuts: [:]),
       .participant(mesh.account.state.id, nil, invite: nil, cuts: [:]), .stop,
@@ -117,7 +120,8 @@ import Testing
     }
   }
 
-  @Test func `who keeps a share's key to itself keeps nobody from writing elsewhere`() throws {
+  @Test("who keeps a share's key to itself keeps nobody from writing elsewhere")
+  func whoKeepsASharesKeyToItselfKeepsNobodyFromWritingElsewhere() throws {
     let leave = try record(.leave(cuts: [:]), by: 2)
     let epoch = try ControlRecord(
       zone: zone, parents: [leave.id], number: 1, previous: nil,
@@ -136,7 +140,8 @@ import Testing
     #expect(mesh.nodes[0].store.pendingCount() == 0)
   }
 
-  @Test func `a device that was lowered too often may only read, and writes on elsewhere`() throws {
+  @Test("a device that was lowered too often may only read, and writes on elsewhere")
+  func aDeviceThatWasLoweredTooOftenMayOnlyReadAndWritesOnElsewhere() throws {
     try mesh.connect(1, 0)
     for round in 0...Limits.instances {
       try mesh.nodes[0].replica.shares.setPermission(.readWrite, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
@@ -154,7 +159,7 @@ import Testing
     #expect(mesh.nodes[1].store.receipts(zone).contains { $0.values?["title"] == .text("once too often") })
   }
 
-  @Test func `a claim holds in the session of its own device only`() throws {
+  @Test("a claim holds in the session of its own device only") func aClaimHoldsInTheSessionOfItsOwnDeviceOnly() throws {
     let share = try mesh.invite(zone, uses: nil)
     let invited = mesh.accounts[3]
     let claim = ShareClaim(
@@ -177,7 +182,9 @@ import Testing
     #expect(mesh.permission(0, zone, of: 3) == nil)
   }
 
-  @Test func `a proof that was made for another session is refused`() throws {
+  @Test("a proof that was made for another session is refused") func aProofThatWasMadeForAnotherSessionIsRefused()
+    throws
+  {
     let share = try mesh.invite(zone, uses: nil)
     let keys = mesh.accounts[3].devices[0]
     let (link, info) = try mesh.open(0, peer: keys.sessionKey)
@@ -193,7 +200,8 @@ import Testing
     #expect(mesh.nodes[0].sent[link]?.count == 1, "nothing but the goodbye")
   }
 
-  @Test func `strangers get neither the log nor keys, whatever they know`() throws {
+  @Test("strangers get neither the log nor keys, whatever they know")
+  func strangersGetNeitherTheLogNorKeysWhateverTheyKnow() throws {
     let private0 = try mesh.zone
     let epoch = try #require(mesh.nodes[0].replica.zoneViews.view(private0)?.epoch)
     try mesh.write(0, "p", "private")
@@ -208,7 +216,8 @@ import Testing
     #expect(mesh.nodes[0].sent[link]?.count == before && mesh.isOpen(0, link))
   }
 
-  @Test func `who was removed gets no keys, and its epochs encrypt nothing`() throws {
+  @Test("who was removed gets no keys, and its epochs encrypt nothing")
+  func whoWasRemovedGetsNoKeysAndItsEpochsEncryptNothing() throws {
     let removed = mesh.accounts[1].state.id
     try mesh.nodes[0].replica.shares.remove(removed, from: zone, now: mesh.now)
     try mesh.pump()
@@ -224,7 +233,8 @@ import Testing
     #expect(keys.isEmpty)
   }
 
-  @Test func `an invite's last use is not spent twice at two sides of a partition`() throws {
+  @Test("an invite's last use is not spent twice at two sides of a partition")
+  func anInvitesLastUseIsNotSpentTwiceAtTwoSidesOfAPartition() throws {
     let share = try mesh.invite(zone)
     try mesh.meet(1, 0)
     #expect(try mesh.join(3, share, at: 1) == .wait)

@@ -5,7 +5,8 @@ import Testing
 
 /// Failures of other systems that need a conversation to reproduce. See Incidents in the documentation of MeshTesting.
 @Suite struct IncidentTests {
-  @Test func `a peer that says it has sent everything, and sent nothing, moves nothing`() throws {
+  @Test("a peer that says it has sent everything, and sent nothing, moves nothing")
+  func aPeerThatSaysItHasSentEverythingAndSentNothingMovesNothing() throws {
     let mesh = try TestMesh(3)
     let zone = try mesh.zone
     try mesh.write(0, "a", "here")
@@ -34,7 +35,8 @@ import Testing
     }
   }
 
-  @Test func `a relay that was wiped is filled again, and passes on what it once had`() throws {
+  @Test("a relay that was wiped is filled again, and passes on what it once had")
+  func aRelayThatWasWipedIsFilledAgainAndPassesOnWhatItOnceHad() throws {
     let mesh = try TestMesh(3)
     try mesh.connect(1, 0)
     try mesh.write(0, "a", "old")
@@ -58,7 +60,7 @@ import Testing
     #expect(Set(mesh.nodes.map { $0.store.digest(zone) }).count == 1)
   }
 
-  @Test func `nothing that a member says takes a zone away`() throws {
+  @Test("nothing that a member says takes a zone away") func nothingThatAMemberSaysTakesAZoneAway() throws {
     let mesh = try TestMesh(3)
     let zone = try mesh.zone
     try mesh.connect(1, 0)

@@ -51,7 +51,8 @@ import Testing
     }
   }
 
-  @Test func `a zone whose making was cut short is completed, not made twice`() throws {
+  @Test("a zone whose making was cut short is completed, not made twice")
+  func aZoneWhoseMakingWasCutShortIsCompletedNotMadeTwice() throws {
     let machine = try Machine()
     machine.vault.fails = true
     let first = try machine.start(life: 1)
@@ -66,7 +67,7 @@ import Testing
     #expect(view.cannotWrite == nil && view.title == "home")
   }
 
-  @Test func `no epoch is recorded whose key was not kept`() throws {
+  @Test("no epoch is recorded whose key was not kept") func noEpochIsRecordedWhoseKeyWasNotKept() throws {
     let machine = try Machine()
     machine.vault.fails = true
     let replica = try machine.start(life: 1)
@@ -86,7 +87,8 @@ import Testing
     return (replica, zone, lost)
   }
 
-  @Test func `a revocation that was cut short is carried out after the next start`() throws {
+  @Test("a revocation that was cut short is carried out after the next start")
+  func aRevocationThatWasCutShortIsCarriedOutAfterTheNextStart() throws {
     let machine = try Machine()
     let (_, zone, lost) = try cutShort(machine)
     let second = try machine.start(life: 2)
@@ -105,7 +107,8 @@ import Testing
     #expect(view.cuts == [lost] && view.cannotWrite == nil)
   }
 
-  @Test func `what a comparison notes is flushed, however little is left when it ends`() throws {
+  @Test("what a comparison notes is flushed, however little is left when it ends")
+  func whatAComparisonNotesIsFlushedHoweverLittleIsLeftWhenItEnds() throws {
     let mesh = try TestMesh(2)
     try mesh.connect(1, 0)
     try mesh.write(1, "b", "first")

@@ -21,7 +21,8 @@ import Testing
     return mesh
   }
 
-  @Test func `a cut is carried out once they are here, and until then all stays as it is`() throws {
+  @Test("a cut is carried out once they are here, and until then all stays as it is")
+  func aCutIsCarriedOutOnceTheyAreHereAndUntilThenAllStaysAsItIs() throws {
     let mesh = try world()
     try mesh.nodes[0].replica.administration.revoke(try mesh.account.device(3), now: mesh.now)
     try mesh.pump()
@@ -44,7 +45,8 @@ import Testing
     #expect(try mesh.nodes[2].store.digest(mesh.zone) == mesh.nodes[0].store.digest(mesh.zone))
   }
 
-  @Test func `nothing is flushed or merged before the log is read again, and the work rests meanwhile`() throws {
+  @Test("nothing is flushed or merged before the log is read again, and the work rests meanwhile")
+  func nothingIsFlushedOrMergedBeforeTheLogIsReadAgainAndTheWorkRestsMeanwhile() throws {
     let mesh = try world()
     let file = mesh.nodes[1].store.copy()
     file.needsRecall = true
@@ -56,7 +58,8 @@ import Testing
     #expect(mesh.title(0, "c") == .text("pending"))
   }
 
-  @Test func `another fault of the store is not swallowed while a key is missing`() throws {
+  @Test("another fault of the store is not swallowed while a key is missing")
+  func anotherFaultOfTheStoreIsNotSwallowedWhileAKeyIsMissing() throws {
     let mesh = try world()
     try mesh.nodes[0].replica.administration.revoke(try mesh.account.device(3), now: mesh.now)
     try mesh.meet(1, 0)

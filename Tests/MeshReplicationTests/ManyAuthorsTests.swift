@@ -40,7 +40,7 @@ import Testing
     #expect(mesh.nodes[0].store.mergedVector(zone).authors.count > Limits.cutAuthors)
   }
 
-  @Test func `it can be lowered and removed like any other`() throws {
+  @Test("it can be lowered and removed like any other") func itCanBeLoweredAndRemovedLikeAnyOther() throws {
     let (mesh, zone) = try joined()
     try mesh.write(1, "a", "honest", in: zone)
     try mesh.meet(1, 0)

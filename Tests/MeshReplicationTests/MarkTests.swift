@@ -40,7 +40,8 @@ import Testing
     }
   }
 
-  @Test func `it is the last that was signed, whatever was written and merged in between`() throws {
+  @Test("it is the last that was signed, whatever was written and merged in between")
+  func itIsTheLastThatWasSignedWhateverWasWrittenAndMergedInBetween() throws {
     let mesh = try TestMesh(2, partSize: 2)
     try mesh.connect(1, 0)
     try mesh.pump()
@@ -57,7 +58,7 @@ import Testing
     #expect(try mesh.nodes[0].vault.highWaterMark(mesh.zone)?.number ?? 0 >= 6)
   }
 
-  @Test func `it is the last that was signed again after a cut`() throws {
+  @Test("it is the last that was signed again after a cut") func itIsTheLastThatWasSignedAgainAfterACut() throws {
     let mesh = try TestMesh(2)
     try mesh.meet(1, 0)
     let hour: Int64 = 3_600_000
@@ -74,7 +75,8 @@ import Testing
     try expectMarks(mesh)
   }
 
-  @Test func `where it can't be kept nothing is sent, and the next start goes on from there`() throws {
+  @Test("where it can't be kept nothing is sent, and the next start goes on from there")
+  func whereItCantBeKeptNothingIsSentAndTheNextStartGoesOnFromThere() throws {
     let account = try TestAccount(devices: 2, seed: 5)
     let cryptography = try Sodium(randomness: SeededRandomness(seed: 6))
     let (store, vault) = (ModelStore(cryptography), FailingVault())

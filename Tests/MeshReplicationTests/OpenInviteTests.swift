@@ -6,7 +6,8 @@ import Testing
 
 /// The fate of accounts that joined with an invite for any number of accounts.
 @Suite struct OpenInviteTests {
-  @Test func `what an account wrote before it was removed stays, however it came`() throws {
+  @Test("what an account wrote before it was removed stays, however it came")
+  func whatAnAccountWroteBeforeItWasRemovedStaysHoweverItCame() throws {
     for uses in [UInt64?.some(1), nil] {
       let mesh = try TestMesh([1, 1])
       let zone = try mesh.share()
@@ -23,7 +24,8 @@ import Testing
     }
   }
 
-  @Test func `who has left, and whom the removed let in, keep what they wrote when the invite is revoked`() throws {
+  @Test("who has left, and whom the removed let in, keep what they wrote when the invite is revoked")
+  func whoHasLeftAndWhomTheRemovedLetInKeepWhatTheyWroteWhenTheInviteIsRevoked() throws {
     let mesh = try TestMesh([1, 1, 1, 1])
     let zone = try mesh.share()
     let share = try mesh.invite(zone, uses: nil)
@@ -87,7 +89,8 @@ import Testing
     #expect(mesh.permission(0, zone, of: 1) == nil)
   }
 
-  @Test func `what a device learns of a share by joining, those that are connected learn`() throws {
+  @Test("what a device learns of a share by joining, those that are connected learn")
+  func whatADeviceLearnsOfAShareByJoiningThoseThatAreConnectedLearn() throws {
     let mesh = try TestMesh([1, 2])
     let zone = try mesh.share()
     #expect(try mesh.join(1, mesh.invite(zone, uses: nil), at: 0) == .done)

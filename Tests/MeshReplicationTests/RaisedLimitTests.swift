@@ -31,8 +31,8 @@ import Testing
     return (mesh, zone)
   }
 
-  @Test(arguments: [2, 3], [false, true])
-  func `what was taken back for it comes again`(node: Int, restarts: Bool) throws {
+  @Test("what was taken back for it comes again", arguments: [2, 3], [false, true])
+  func whatWasTakenBackForItComesAgain(node: Int, restarts: Bool) throws {
     let (mesh, zone) = try mesh(heardBy: node, isOwnerThere: true)
     if restarts { try mesh.restart(node) }
     for joiner in [2, 3] { try mesh.connect(joiner, 0) }
@@ -41,8 +41,8 @@ import Testing
     try mesh.expectEqual([0, 2, 3], zone)
   }
 
-  @Test(arguments: [false, true])
-  func `whose writes were taken back gives no number twice`(restarts: Bool) throws {
+  @Test("whose writes were taken back gives no number twice", arguments: [false, true])
+  func whoseWritesWereTakenBackGivesNoNumberTwice(restarts: Bool) throws {
     let (mesh, zone) = try mesh(heardBy: 2, isOwnerThere: false)
     try mesh.meet(2, 0)
     #expect(mesh.title(2, "a") == .text("two"))
@@ -58,8 +58,8 @@ import Testing
     try mesh.expectEqual([0, 2, 3], zone)
   }
 
-  @Test(arguments: [false, true], [false, true])
-  func `what all who had it took back comes from who wrote it`(isRemoved: Bool, restarts: Bool) throws {
+  @Test("what all who had it took back comes from who wrote it", arguments: [false, true], [false, true])
+  func whatAllWhoHadItTookBackComesFromWhoWroteIt(isRemoved: Bool, restarts: Bool) throws {
     let mesh = try TestMesh([2, 1, 1])
     let zone = try mesh.share()
     for joiner in [2, 3] {
@@ -96,8 +96,10 @@ import Testing
   }
 
   /// The write of a program isn't signed before its device hears that it was made read-only and read-write again.
-  @Test(arguments: [false, true], [false, true])
-  func `what is pending when a lowering and a raise come at once goes with what is taken back, or is sent`(
+  @Test(
+    "what is pending when a lowering and a raise come at once goes with what is taken back, or is sent",
+    arguments: [false, true], [false, true])
+  func whatIsPendingWhenALoweringAndARaiseComeAtOnceGoesWithWhatIsTakenBackOrIsSent(
     hasUnseen: Bool, restarts: Bool
   ) throws {
     let mesh = try TestMesh([1, 1])

@@ -42,7 +42,8 @@ import Testing
     #expect(file.accountState(mesh.accounts[1].state.id) == known)
   }
 
-  @Test(arguments: 0..<3) func `a share of which not all records can be kept is none`(room: Int) throws {
+  @Test("a share of which not all records can be kept is none", arguments: 0..<3)
+  func aShareOfWhichNotAllRecordsCanBeKeptIsNone(room: Int) throws {
     struct DiskFull: Error {}
     let mesh = try TestMesh([1])
     let store = mesh.nodes[0].store
@@ -62,7 +63,8 @@ import Testing
     #expect(mesh.nodes[0].replica.shareState(zone)?.title == "list")
   }
 
-  @Test func `only the owner renames a share, and the last title stands`() throws {
+  @Test("only the owner renames a share, and the last title stands")
+  func onlyTheOwnerRenamesAShareAndTheLastTitleStands() throws {
     let (mesh, zone) = try joined()
     for (title, time) in [("second", mesh.now), ("third", Moment(wall: 1, steady: mesh.now.steady))] {
       try mesh.nodes[0].replica.shares.rename(zone, title, now: time)
@@ -74,7 +76,8 @@ import Testing
     #expect(throws: ShareError.self) { try mesh.nodes[0].replica.shares.rename(zone, "over", now: mesh.now) }
   }
 
-  @Test func `who joins sees the offer, and nothing is used before it is claimed`() throws {
+  @Test("who joins sees the offer, and nothing is used before it is claimed")
+  func whoJoinsSeesTheOfferAndNothingIsUsedBeforeItIsClaimed() throws {
     let (mesh, zone) = try mesh()
     let link = try mesh.invite(zone, .readOnly)
     let offer = ShareJoining.Offer(
@@ -85,7 +88,7 @@ import Testing
     #expect(mesh.permission(0, zone, of: 1) == .readOnly && mesh.permission(1, zone, of: 1) == .readOnly)
   }
 
-  @Test func `members exchange the share, and nothing else`() throws {
+  @Test("members exchange the share, and nothing else") func membersExchangeTheShareAndNothingElse() throws {
     let (mesh, zone) = try joined()
     try mesh.write(0, "a", "owner's", in: zone)
     try mesh.write(1, "b", "first's", in: zone)
@@ -100,7 +103,9 @@ import Testing
     try mesh.expectEqual([0, 1, 2], zone)
   }
 
-  @Test func `a single-use invite lets in one account, and that again`() throws {
+  @Test("a single-use invite lets in one account, and that again") func aSingleUseInviteLetsInOneAccountAndThatAgain()
+    throws
+  {
     let (mesh, zone) = try mesh()
     let link = try mesh.invite(zone)
     #expect(try mesh.join(1, link, at: 0) == .done)
@@ -113,7 +118,9 @@ import Testing
     #expect(mesh.nodes[0].replica.shareState(zone)?.participants.count == 1)
   }
 
-  @Test func `only the device that made a limited invite lets in by it`() throws {
+  @Test("only the device that made a limited invite lets in by it") func onlyTheDeviceThatMadeALimitedInviteLetsInByIt()
+    throws
+  {
     let mesh = try TestMesh([2, 1, 1])
     try mesh.meet(1, 0)
     let zone = try mesh.share()
@@ -126,7 +133,8 @@ import Testing
     #expect(try mesh.join(3, link, at: 0) == .done)
   }
 
-  @Test func `any member lets in by an open invite, and the owner hears of it`() throws {
+  @Test("any member lets in by an open invite, and the owner hears of it")
+  func anyMemberLetsInByAnOpenInviteAndTheOwnerHearsOfIt() throws {
     let (mesh, zone) = try mesh()
     let link = try mesh.invite(zone, .readWrite, uses: nil)
     #expect(try mesh.join(1, link, at: 0) == .done)
@@ -146,7 +154,8 @@ import Testing
     try mesh.expectEqual([0, 1, 2], zone)
   }
 
-  @Test func `whom a participant let in while it was being removed joins again by the same link`() throws {
+  @Test("whom a participant let in while it was being removed joins again by the same link")
+  func whomAParticipantLetInWhileItWasBeingRemovedJoinsAgainByTheSameLink() throws {
     let (mesh, zone) = try self.mesh()
     try mesh.join(1, mesh.invite(zone), at: 0)
     let open = try mesh.invite(zone, uses: nil)
@@ -167,7 +176,8 @@ import Testing
     #expect(mesh.title(0, "again") == .text("of a member") && mesh.title(0, "beside") == nil)
   }
 
-  @Test func `what somebody wrote whom an open invite let in stays when that is revoked`() throws {
+  @Test("what somebody wrote whom an open invite let in stays when that is revoked")
+  func whatSomebodyWroteWhomAnOpenInviteLetInStaysWhenThatIsRevoked() throws {
     let (mesh, zone) = try self.mesh()
     let open = try mesh.invite(zone, uses: nil)
     for node in 1...2 {
@@ -187,8 +197,8 @@ import Testing
     for node in 1...2 { #expect(mesh.title(0, "\(node)") == .text("of a member")) }
   }
 
-  @Test(arguments: [true, false])
-  func `who has left comes back by an open invite`(isOpenFirst: Bool) throws {
+  @Test("who has left comes back by an open invite", arguments: [true, false])
+  func whoHasLeftComesBackByAnOpenInvite(isOpenFirst: Bool) throws {
     let (mesh, zone) = try self.mesh()
     let open = try mesh.invite(zone, uses: nil)
     #expect(try mesh.join(1, isOpenFirst ? open : mesh.invite(zone), at: 0) == .done)
@@ -206,7 +216,8 @@ import Testing
     }
   }
 
-  @Test func `who was lowered and has left comes back by the owner's word alone, with no more than it had`() throws {
+  @Test("who was lowered and has left comes back by the owner's word alone, with no more than it had")
+  func whoWasLoweredAndHasLeftComesBackByTheOwnersWordAloneWithNoMoreThanItHad() throws {
     let (mesh, zone) = try self.mesh()
     let open = try mesh.invite(zone, uses: nil)
     for node in 1...2 { #expect(try mesh.join(node, open, at: 0) == .done) }
@@ -219,8 +230,8 @@ import Testing
     #expect(mesh.permission(0, zone, of: 1) == .readOnly && mesh.permission(1, zone, of: 1) == .readOnly)
   }
 
-  @Test(arguments: [false, true], [false, true])
-  func `who comes back to read keeps what it wrote`(isRemoved: Bool, isOpen: Bool) throws {
+  @Test("who comes back to read keeps what it wrote", arguments: [false, true], [false, true])
+  func whoComesBackToReadKeepsWhatItWrote(isRemoved: Bool, isOpen: Bool) throws {
     let (mesh, zone) = try self.mesh()
     let other = mesh.accounts[1].state.id
     try mesh.join(1, mesh.invite(zone), at: 0)
@@ -244,7 +255,8 @@ import Testing
     try mesh.expectEqual([0, 1], zone)
   }
 
-  @Test func `invites that are over, revoked, for others or unknown are refused with the reason`() throws {
+  @Test("invites that are over, revoked, for others or unknown are refused with the reason")
+  func invitesThatAreOverRevokedForOthersOrUnknownAreRefusedWithTheReason() throws {
     let (mesh, zone) = try mesh()
     let expired = try mesh.invite(zone, expires: mesh.now.wall + 1_000)
     let bound = try mesh.invite(zone, for: mesh.accounts[2].state.id)
@@ -266,7 +278,7 @@ import Testing
     #expect(try mesh.join(2, bound, at: 0) == .done)
   }
 
-  @Test func `an account's other devices have the share as well`() throws {
+  @Test("an account's other devices have the share as well") func anAccountsOtherDevicesHaveTheShareAsWell() throws {
     let mesh = try TestMesh([1, 2])
     let zone = try mesh.share()
     try mesh.write(0, "a", "owner's", in: zone)
@@ -283,7 +295,8 @@ import Testing
 
   // MARK: Reverting
 
-  @Test func `what a lowered member wrote meanwhile is refused everywhere and kept for it`() throws {
+  @Test("what a lowered member wrote meanwhile is refused everywhere and kept for it")
+  func whatALoweredMemberWroteMeanwhileIsRefusedEverywhereAndKeptForIt() throws {
     let (mesh, zone) = try joined()
     try mesh.write(1, "a", "accepted", in: zone)
     let member = mesh.accounts[1].state.id
@@ -416,8 +429,8 @@ import Testing
     #expect(mesh.title(1, "a") == nil && mesh.title(1, "b") == nil)
   }
 
-  @Test(arguments: [false, true])
-  func `what follows on a lowered member's writes is merged by who never had them`(isGrantedAgain: Bool) throws {
+  @Test("what follows on a lowered member's writes is merged by who never had them", arguments: [false, true])
+  func whatFollowsOnALoweredMembersWritesIsMergedByWhoNeverHadThem(isGrantedAgain: Bool) throws {
     let (mesh, zone) = try joined()
     for node in [1, 2] { mesh.part(node, 0) }
     try mesh.write(1, "a", "lost", in: zone)
@@ -432,8 +445,8 @@ import Testing
     try mesh.expectEqual([0, 2], zone)
   }
 
-  @Test func `a share in which a device has used up its instances is read-only there, and others' writes come`() throws
-  {
+  @Test("a share in which a device has used up its instances is read-only there, and others' writes come")
+  func aShareInWhichADeviceHasUsedUpItsInstancesIsReadOnlyThereAndOthersWritesCome() throws {
     let (mesh, zone) = try joined()
     for life in 0..<Limits.instances {
       try mesh.write(2, "\(life)", "written", in: zone)
@@ -449,7 +462,7 @@ import Testing
     #expect(try mesh.nodes[0].replica.zoneViews.view(zone)?.refusesWrites == false)
   }
 
-  @Test func `who may only read writes nothing`() throws {
+  @Test("who may only read writes nothing") func whoMayOnlyReadWritesNothing() throws {
     let (mesh, zone) = try joined([.readWrite, .readOnly])
     try mesh.write(0, "a", "owner's", in: zone)
     try mesh.write(2, "a", "mine", in: zone)
@@ -457,7 +470,8 @@ import Testing
     #expect(mesh.nodes[2].store.receipts(zone).count == 1)
   }
 
-  @Test func `who is removed is told, loses its copy, and gets no key any more`() throws {
+  @Test("who is removed is told, loses its copy, and gets no key any more")
+  func whoIsRemovedIsToldLosesItsCopyAndGetsNoKeyAnyMore() throws {
     let (mesh, zone) = try joined()
     try mesh.write(0, "a", "before", in: zone)
     #expect(mesh.title(2, "a") == .text("before"))
@@ -478,7 +492,8 @@ import Testing
     try mesh.expectEqual([0, 1], zone)
   }
 
-  @Test func `who was removed comes back by an invite for it alone`() throws {
+  @Test("who was removed comes back by an invite for it alone") func whoWasRemovedComesBackByAnInviteForItAlone() throws
+  {
     let (mesh, zone) = try joined()
     let open = try mesh.invite(zone, uses: nil)
     let account = mesh.accounts[2].state.id
@@ -496,8 +511,8 @@ import Testing
     try mesh.expectEqual([0, 1, 2], zone)
   }
 
-  @Test func `whose machine fails while its old rows go, when it is let in again, gets all rows after a start`() throws
-  {
+  @Test("whose machine fails while its old rows go, when it is let in again, gets all rows after a start")
+  func whoseMachineFailsWhileItsOldRowsGoWhenItIsLetInAgainGetsAllRowsAfterAStart() throws {
     struct DiskFailure: Error {}
     let (mesh, zone) = try joined()
     try mesh.write(0, "a", "before", in: zone)
@@ -596,7 +611,8 @@ import Testing
     #expect(state.account(of: mesh.nodes[3].device) == mesh.accounts[2].state.id)
   }
 
-  @Test func `who leaves is out everywhere, and nothing it wrote before goes`() throws {
+  @Test("who leaves is out everywhere, and nothing it wrote before goes")
+  func whoLeavesIsOutEverywhereAndNothingItWroteBeforeGoes() throws {
     let (mesh, zone) = try joined()
     try mesh.write(2, "a", "stays", in: zone)
     try mesh.nodes[2].replica.shares.leave(zone, now: mesh.now)
@@ -608,7 +624,7 @@ import Testing
     try mesh.expectEqual([0, 1], zone)
   }
 
-  @Test func `when the owner stops the share nobody else is in it`() throws {
+  @Test("when the owner stops the share nobody else is in it") func whenTheOwnerStopsTheShareNobodyElseIsInIt() throws {
     let (mesh, zone) = try joined()
     try mesh.write(1, "a", "shared", in: zone)
     try mesh.nodes[0].replica.shares.stop(zone, now: mesh.now)
@@ -617,7 +633,8 @@ import Testing
     #expect(mesh.nodes[1].closed.contains { $0.contains("stopped sharing") })
   }
 
-  @Test func `a participant's revoked device is cut in the shares of others`() throws {
+  @Test("a participant's revoked device is cut in the shares of others")
+  func aParticipantsRevokedDeviceIsCutInTheSharesOfOthers() throws {
     let mesh = try TestMesh([1, 2])
     let zone = try mesh.share()
     try mesh.connect(2, 1)
@@ -637,7 +654,7 @@ import Testing
     try mesh.expectEqual([0, 1], zone)
   }
 
-  @Test func `who was away through several epochs catches up`() throws {
+  @Test("who was away through several epochs catches up") func whoWasAwayThroughSeveralEpochsCatchesUp() throws {
     let mesh = try TestMesh([1, 1, 1, 1])
     let zone = try mesh.share()
     for node in 1...3 {
@@ -659,7 +676,8 @@ import Testing
     try mesh.expectEqual([0, 1], zone)
   }
 
-  @Test func `a record that somebody wrote into the file gives no power`() throws {
+  @Test("a record that somebody wrote into the file gives no power")
+  func aRecordThatSomebodyWroteIntoTheFileGivesNoPower() throws {
     let (mesh, zone) = try joined([.readOnly])
     let store = mesh.nodes[1].store
     let heads = try #require(mesh.nodes[1].replica.shareState(zone)).heads
@@ -678,7 +696,7 @@ import Testing
     #expect(mesh.permission(1, zone, of: 1) == .readOnly)
   }
 
-  @Test func `a node that starts again knows its shares`() throws {
+  @Test("a node that starts again knows its shares") func aNodeThatStartsAgainKnowsItsShares() throws {
     let (mesh, zone) = try joined()
     try mesh.write(1, "a", "kept", in: zone)
     for node in 0...2 { try mesh.restart(node) }
@@ -690,7 +708,9 @@ import Testing
     try mesh.expectEqual([0, 1, 2], zone)
   }
 
-  @Test func `who joins is shown what the log has grown by meanwhile`() throws {
+  @Test("who joins is shown what the log has grown by meanwhile") func whoJoinsIsShownWhatTheLogHasGrownByMeanwhile()
+    throws
+  {
     let mesh = try TestMesh([1, 1])
     let zone = try mesh.share()
     let link = try mesh.invite(zone)
@@ -717,8 +737,9 @@ import Testing
     #expect(isDone)
   }
 
-  @Test(arguments: [false, true])
-  func `what was written on top of what is taken back everywhere reaches who never met that`(isBack: Bool) throws {
+  @Test(
+    "what was written on top of what is taken back everywhere reaches who never met that", arguments: [false, true])
+  func whatWasWrittenOnTopOfWhatIsTakenBackEverywhereReachesWhoNeverMetThat(isBack: Bool) throws {
     let mesh = try TestMesh([1, 1, 1])
     let zone = try mesh.share()
     for node in [1, 2] {
@@ -739,8 +760,8 @@ import Testing
     try mesh.expectEqual([0, 2], zone)
   }
 
-  @Test(arguments: [0, 1])
-  func `a device that believes its account is out hears that it is in again`(from other: Int) throws {
+  @Test("a device that believes its account is out hears that it is in again", arguments: [0, 1])
+  func aDeviceThatBelievesItsAccountIsOutHearsThatItIsInAgain(from other: Int) throws {
     let mesh = try TestMesh([1, 2])
     let zone = try mesh.share()
     try mesh.join(1, mesh.invite(zone), at: 0)
@@ -755,7 +776,8 @@ import Testing
     #expect(mesh.permission(2, zone, of: 1) == .readWrite)
   }
 
-  @Test func `who joins later gets what a participant's device wrote before it was revoked`() throws {
+  @Test("who joins later gets what a participant's device wrote before it was revoked")
+  func whoJoinsLaterGetsWhatAParticipantsDeviceWroteBeforeItWasRevoked() throws {
     let mesh = try TestMesh([1, 2, 1])
     let zone = try mesh.share()
     try mesh.join(1, mesh.invite(zone), at: 0)
@@ -772,7 +794,8 @@ import Testing
     try mesh.expectEqual([0, 3], zone)
   }
 
-  @Test func `a joiner gives up a node that says something before its hello`() throws {
+  @Test("a joiner gives up a node that says something before its hello")
+  func aJoinerGivesUpANodeThatSaysSomethingBeforeItsHello() throws {
     var joining = try joiningShare()
     let outputs = joining.receive(.ping(1))
     #expect(outputs.contains { if case .refused = $0 { true } else { false } })

@@ -5,8 +5,10 @@ import Testing
 
 /// Writes of a participant to a share that had already ended.
 @Suite struct StoppedShareTests {
-  @Test(arguments: [false, true], [false, true])
-  func `what nobody has who goes on with the share is kept as receipts, and nothing else`(
+  @Test(
+    "what nobody has who goes on with the share is kept as receipts, and nothing else", arguments: [false, true],
+    [false, true])
+  func whatNobodyHasWhoGoesOnWithTheShareIsKeptAsReceiptsAndNothingElse(
     restarts: Bool, isLeft: Bool
   ) throws {
     let mesh = try TestMesh([1, 1])
@@ -34,7 +36,8 @@ import Testing
     #expect(mesh.nodes[1].store.receipts(zone).count == receipts.count)
   }
 
-  @Test func `a database from before a share was joined is told from one whose share was left`() throws {
+  @Test("a database from before a share was joined is told from one whose share was left")
+  func aDatabaseFromBeforeAShareWasJoinedIsToldFromOneWhoseShareWasLeft() throws {
     let mesh = try TestMesh([1, 1])
     let zone = try mesh.share()
     let before = mesh.nodes[1].store.copy()
@@ -50,7 +53,7 @@ import Testing
     #expect(!mesh.nodes[1].replica.notices.contains { $0.contains("join again") })
   }
 
-  @Test func `a copy that is kept has what was not sent as well`() throws {
+  @Test("a copy that is kept has what was not sent as well") func aCopyThatIsKeptHasWhatWasNotSentAsWell() throws {
     let mesh = try TestMesh([1, 1])
     let zone = try mesh.share()
     try mesh.join(1, mesh.invite(zone), at: 0)

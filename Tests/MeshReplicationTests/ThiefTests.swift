@@ -29,7 +29,8 @@ import Testing
     return mesh
   }
 
-  @Test func `a thief that cuts everybody cuts nobody, before and after it is revoked`() throws {
+  @Test("a thief that cuts everybody cuts nobody, before and after it is revoked")
+  func aThiefThatCutsEverybodyCutsNobodyBeforeAndAfterItIsRevoked() throws {
     let mesh = try world()
     let signers: [([UInt8]) -> [UInt8]] = [mesh.account.devices[3].sign, { _ in [UInt8](repeating: 0, count: 64) }]
     for sign in signers {
@@ -60,7 +61,8 @@ import Testing
     try mesh.wait(1_000)
   }
 
-  @Test func `what an account once signed is not turned against another, nor against another zone's writers`() throws {
+  @Test("what an account once signed is not turned against another, nor against another zone's writers")
+  func whatAnAccountOnceSignedIsNotTurnedAgainstAnotherNorAgainstAnotherZonesWriters() throws {
     let mesh = try world()
     let zone = try mesh.zone
     try mesh.nodes[0].replica.administration.revoke(try mesh.account.device(3), now: mesh.now)
@@ -78,7 +80,7 @@ import Testing
     #expect(try mesh.nodes[0].replica.zoneViews.view(zone)?.cuts == [mesh.account.device(3)])
   }
 
-  @Test func `a proof of a fork that nobody signed cuts nobody`() throws {
+  @Test("a proof of a fork that nobody signed cuts nobody") func aProofOfAForkThatNobodySignedCutsNobody() throws {
     let mesh = try world()
     let zone = try mesh.zone
     let author = try #require(try mesh.nodes[1].replica.zoneViews.view(zone)?.author)
@@ -96,7 +98,8 @@ import Testing
     try expectAllWrite(mesh)
   }
 
-  @Test func `a record that its author did not sign ends the session, and nothing of it is kept`() throws {
+  @Test("a record that its author did not sign ends the session, and nothing of it is kept")
+  func aRecordThatItsAuthorDidNotSignEndsTheSessionAndNothingOfItIsKept() throws {
     let mesh = try world()
     let zone = try mesh.zone
     let before = mesh.nodes[0].store.controlRecords(zone)
@@ -113,7 +116,8 @@ import Testing
     try expectAllWrite(mesh)
   }
 
-  @Test func `a device that fills the control log is refused, and nobody else`() throws {
+  @Test("a device that fills the control log is refused, and nobody else")
+  func aDeviceThatFillsTheControlLogIsRefusedAndNobodyElse() throws {
     let mesh = try world()
     let zone = try mesh.zone
     let link = try mesh.admit(3, to: 0)
@@ -141,7 +145,8 @@ import Testing
     #expect(mesh.nodes[1].store.controlRecords(zone).count == mesh.nodes[0].store.controlRecords(zone).count)
   }
 
-  @Test func `a control record that does not continue its author's ends the session`() throws {
+  @Test("a control record that does not continue its author's ends the session")
+  func aControlRecordThatDoesNotContinueItsAuthorsEndsTheSession() throws {
     let mesh = try world()
     let link = try mesh.admit(3, to: 0)
     let first = try record(mesh, .unknown(tag: 77, bytes: []), by: 3, number: 1, previous: nil, parents: heads(mesh))

@@ -6,7 +6,8 @@ import Testing
 
 /// A device that two accounts have certified.
 @Suite struct TwoAccountsTests {
-  @Test func `a cut that an account signed stands whoever else says that the device is its own`() throws {
+  @Test("a cut that an account signed stands whoever else says that the device is its own")
+  func aCutThatAnAccountSignedStandsWhoeverElseSaysThatTheDeviceIsItsOwn() throws {
     let cryptography = try Sodium(randomness: SeededRandomness(seed: 1))
     let owner = try TestAccount(devices: 1, seed: 2)
     let both = try [TestAccount(devices: 2, seed: 3), TestAccount(devices: 1, seed: 4)].sorted {

@@ -8,7 +8,8 @@ struct AdmissionTests {
   private let here: Admission.Origin = [127, 0, 0, 1]
   private let there: Admission.Origin = [10, 0, 0, 1]
 
-  @Test mutating func `One address gets its burst, then its rate, and others are not concerned`() throws {
+  @Test("One address gets its burst, then its rate, and others are not concerned")
+  mutating func oneAddressGetsItsBurstThenItsRateAndOthersAreNotConcerned() throws {
     (limits.connectionBurst, limits.connectionsPerSecond) = (3, 2)
     let admission = Desk(limits: limits)
     for _ in 0..<3 { #expect(admission.admits(here, now: 0)) }
@@ -20,7 +21,8 @@ struct AdmissionTests {
     #expect(admission.admits(here, now: 3_600_000))
   }
 
-  @Test mutating func `A clock that goes back gives nothing and takes nothing`() {
+  @Test("a clock that goes back gives nothing and takes nothing")
+  mutating func aClockThatGoesBackGivesNothingAndTakesNothing() {
     (limits.connectionBurst, limits.connectionsPerSecond) = (1, 1)
     let admission = Desk(limits: limits)
     #expect(admission.admits(here, now: 10_000))
@@ -29,7 +31,8 @@ struct AdmissionTests {
     #expect(admission.admits(here, now: 1_000))
   }
 
-  @Test mutating func `Of too many strangers at one address the oldest gives way`() throws {
+  @Test("Of too many strangers at one address the oldest gives way")
+  mutating func ofTooManyStrangersAtOneAddressTheOldestGivesWay() throws {
     limits.strangersPerAddress = 2
     let admission = Desk(limits: limits)
     let first = try #require(admission.place(here, now: 0))
@@ -44,7 +47,8 @@ struct AdmissionTests {
     #expect(admission.met(other))
   }
 
-  @Test mutating func `When all places are taken the oldest of the address with the most gives way`() throws {
+  @Test("When all places are taken the oldest of the address with the most gives way")
+  mutating func whenAllPlacesAreTakenTheOldestOfTheAddressWithTheMostGivesWay() throws {
     limits.strangers = 3
     let admission = Desk(limits: limits)
     let first = try #require(admission.place(there, now: 0))
@@ -67,7 +71,8 @@ struct AdmissionTests {
     #expect(admission.met(honest))
   }
 
-  @Test mutating func `A peer that has proven who it is gives way to nobody, and those are bounded`() throws {
+  @Test("a peer that has proven who it is gives way to nobody, and those are bounded")
+  mutating func aPeerThatHasProvenWhoItIsGivesWayToNobodyAndThoseAreBounded() throws {
     (limits.acceptedLinks, limits.strangers) = (1, 1)
     let admission = Desk(limits: limits)
     let known = try #require(admission.place(here, now: 0))
@@ -79,7 +84,7 @@ struct AdmissionTests {
     #expect(!admission.met(evicted))
   }
 
-  @Test mutating func `Any number of addresses is served`() throws {
+  @Test("Any number of addresses is served") mutating func anyNumberOfAddressesIsServed() throws {
     let admission = Desk(limits: limits)
     for address in 0..<20_000 {
       let origin = [UInt8(address >> 8), UInt8(address & 0xff)]
@@ -87,11 +92,13 @@ struct AdmissionTests {
     }
   }
 
-  @Test(arguments: [
-    ("10.1.2.3", [10, 1, 2, 3] as [UInt8]), ("::ffff:10.1.2.3", [10, 1, 2, 3]),
-    ("2001:db8:1:2:3:4:5:6", [0x20, 0x01, 0x0d, 0xb8, 0, 1, 0, 2]),
-  ])
-  func `IPv4 is counted by address, IPv6 by network`(address: String, origin: [UInt8]) throws {
+  @Test(
+    "IPv4 is counted by address, IPv6 by network",
+    arguments: [
+      ("10.1.2.3", [10, 1, 2, 3] as [UInt8]), ("::ffff:10.1.2.3", [10, 1, 2, 3]),
+      ("2001:db8:1:2:3:4:5:6", [0x20, 0x01, 0x0d, 0xb8, 0, 1, 0, 2]),
+    ])
+  func iPv4IsCountedByAddressIPv6ByNetwork(address: String, origin: [UInt8]) throws {
     #expect(try SocketAddress(ipAddress: address, port: 1).origin == origin)
   }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct DialTests {
-  @Test func `Nobody there is an error that names the address`() async throws {
+  @Test("nobody there is an error that names the address") func nobodyThereIsAnErrorThatNamesTheAddress() async throws {
     let free = try await transport(1).listen(host: "127.0.0.1", port: 0)
     await free.close()
     let error = await #expect(throws: TransportError.self) {
@@ -13,11 +13,13 @@ struct DialTests {
     #expect(error?.message.hasPrefix("\(free.address) cannot be reached: ") == true)
   }
 
-  @Test func `An unknown name is unreachable`() async {
+  @Test("an unknown name is unreachable") func anUnknownNameIsUnreachable() async {
     await #expect(code { _ = try await transport(1).dial(host: "nowhere.invalid", port: 1) } == .unreachable)
   }
 
-  @Test func `A peer that says nothing is given up by the time-out`() async throws {
+  @Test("a peer that says nothing is given up by the time-out") func aPeerThatSaysNothingIsGivenUpByTheTimeOut()
+    async throws
+  {
     // The listener is bound and not running, so the system accepts, and no process answers.
     let silent = try await transport(2).listen(host: "127.0.0.1", port: 0)
     var limits = TransportLimits()
@@ -27,7 +29,7 @@ struct DialTests {
     await silent.close()
   }
 
-  @Test func `A dial that is cancelled ends at once`() async throws {
+  @Test("a dial that is cancelled ends at once") func aDialThatIsCancelledEndsAtOnce() async throws {
     let silent = try await transport(2).listen(host: "127.0.0.1", port: 0)
     let result = await withTaskGroup { group in
       group.addTask { await code { _ = try await transport(1).dial(host: "127.0.0.1", port: silent.port) } }
@@ -38,7 +40,8 @@ struct DialTests {
     await silent.close()
   }
 
-  @Test func `A listener that answers with another protocol is refused`() async throws {
+  @Test("a listener that answers with another protocol is refused")
+  func aListenerThatAnswersWithAnotherProtocolIsRefused() async throws {
     let server = try await GarbageServer.start(saying: Array("SSH-2.0-OpenSSH_9.2\r\n".utf8))
     await #expect(code { _ = try await transport(1).dial(host: "127.0.0.1", port: server.port) } == .handshake)
     await server.stop()

@@ -7,7 +7,8 @@ import Testing
 struct FuzzedLinkTests {
   private func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255) } }
 
-  @Test func `A handshake ends in a session exactly where no bit was changed on the way`() throws {
+  @Test("a handshake ends in a session exactly where no bit was changed on the way")
+  func aHandshakeEndsInASessionExactlyWhereNoBitWasChangedOnTheWay() throws {
     try FuzzedLink.handshake([])
     try FuzzedLink.handshake([UInt8](repeating: 0, count: 300))
     // The messages have 34, 98 and 66 bytes, including the length before each.
@@ -31,13 +32,14 @@ struct FuzzedLinkTests {
       }
   }
 
-  @Test func `What takes a fuzzer every way through a link does no harm`() throws {
+  @Test("what takes a fuzzer every way through a link does no harm")
+  func whatTakesAFuzzerEveryWayThroughALinkDoesNoHarm() throws {
     for input in try corpus("handshake") { try FuzzedLink.handshake(input) }
     for input in try corpus("handshake-garbage") { try FuzzedLink.garbage(input) }
     for input in try corpus("frames") { try FuzzedLink.frames(input) }
   }
 
-  @Test func `A stranger's bytes never make a session`() throws {
+  @Test("a stranger's bytes never make a session") func aStrangersBytesNeverMakeASession() throws {
     try FuzzedLink.garbage([])
     for _ in 0..<200 {
       try FuzzedLink.garbage(bytes(Int.random(in: 0..<300)))
@@ -46,7 +48,8 @@ struct FuzzedLinkTests {
     }
   }
 
-  @Test func `Frames of any content and size give messages within the bound, or end the link`() throws {
+  @Test("frames of any content and size give messages within the bound, or end the link")
+  func framesOfAnyContentAndSizeGiveMessagesWithinTheBoundOrEndTheLink() throws {
     for input: [UInt8] in [
       [], [0, 3, 1, 7, 7], [0, 1, 1], [0, 0], [0xfe, 0xff], [0xff, 0xee, 0], [0xff, 0, 1, 1, 2, 3], [0xff],
     ] {

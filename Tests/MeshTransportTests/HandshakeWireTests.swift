@@ -8,7 +8,8 @@ struct HandshakeWireTests {
   private var dialler = HandshakeWire(role: .dialler, keys: keys(1), randomness: SystemRandomness())
   private var listener = HandshakeWire(role: .listener, keys: keys(2), randomness: SystemRandomness())
 
-  @Test mutating func `A handshake ends with two wires of one session`() throws {
+  @Test("a handshake ends with two wires of one session") mutating func aHandshakeEndsWithTwoWiresOfOneSession() throws
+  {
     #expect(try listener.next().isNothing)
     let first = try #require(try dialler.next()?.written)
     #expect(first.readableBytes == 34)
@@ -25,7 +26,8 @@ struct HandshakeWireTests {
     #expect(two.remoteStatic == keys(1).sessionKey)
   }
 
-  @Test mutating func `Messages directly behind the last handshake frame are not lost`() throws {
+  @Test("messages directly behind the last handshake frame are not lost")
+  mutating func messagesDirectlyBehindTheLastHandshakeFrameAreNotLost() throws {
     listener.receive(try #require(try dialler.next()?.written))
     dialler.receive(try #require(try listener.next()?.written))
     var bytes = try #require(try dialler.next()?.written)
@@ -36,13 +38,14 @@ struct HandshakeWireTests {
     #expect(try receiving.next() == counting(100_000))
   }
 
-  @Test(arguments: [0, 31, 33, 96, 65_535])
-  mutating func `A first frame of another length is refused at its length`(length: Int) async {
+  @Test("a first frame of another length is refused at its length", arguments: [0, 31, 33, 96, 65_535])
+  mutating func aFirstFrameOfAnotherLengthIsRefusedAtItsLength(length: Int) async {
     listener.receive(ByteBuffer(bytes: [UInt8(length >> 8), UInt8(length & 0xff)]))
     await #expect(code { _ = try listener.next() } == .handshake)
   }
 
-  @Test mutating func `A first frame that comes in parts is waited for`() throws {
+  @Test("a first frame that comes in parts is waited for") mutating func aFirstFrameThatComesInPartsIsWaitedFor() throws
+  {
     let first = try #require(try dialler.next()?.written)
     for byte in first.readableBytesView.dropLast() {
       listener.receive(ByteBuffer(bytes: [byte]))
@@ -52,7 +55,8 @@ struct HandshakeWireTests {
     #expect(try listener.next()?.written != nil)
   }
 
-  @Test mutating func `Bytes that are no third message are refused when they would be one`() async throws {
+  @Test("Bytes that are no third message are refused when they would be one")
+  mutating func bytesThatAreNoThirdMessageAreRefusedWhenTheyWouldBeOne() async throws {
     listener.receive(try #require(try dialler.next()?.written))
     _ = try listener.next()
     listener.receive(ByteBuffer(bytes: [0, 64] + counting(63)))
@@ -61,7 +65,8 @@ struct HandshakeWireTests {
     await #expect(code { _ = try listener.next() } == .handshake)
   }
 
-  @Test mutating func `A listener refuses a key of small order without an answer`() async {
+  @Test("a listener refuses a key of small order without an answer")
+  mutating func aListenerRefusesAKeyOfSmallOrderWithoutAnAnswer() async {
     listener.receive(ByteBuffer(bytes: frame([UInt8](repeating: 0, count: 32))))
     await #expect(code { _ = try listener.next() } == .handshake)
   }

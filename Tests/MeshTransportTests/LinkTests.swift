@@ -6,7 +6,9 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct LinkTests {
-  @Test func `Both ends know the same session and each other's key`() async throws {
+  @Test("both ends know the same session and each other's key") func bothEndsKnowTheSameSessionAndEachOthersKey()
+    async throws
+  {
     try await withLinks { dialled, accepted in
       #expect(dialled.handshakeHash == accepted.handshakeHash)
       #expect((dialled.role, accepted.role) == (.dialler, .listener))
@@ -16,7 +18,8 @@ struct LinkTests {
     }
   }
 
-  @Test func `Messages of all sizes arrive whole and in order, both ways`() async throws {
+  @Test("messages of all sizes arrive whole and in order, both ways")
+  func messagesOfAllSizesArriveWholeAndInOrderBothWays() async throws {
     let sizes = [1, 65_517, 65_518, 65_519, 65_520, 1 << 20, Limits.message, 2]
     try await withLinks { dialled, accepted in
       for size in sizes {
@@ -32,7 +35,7 @@ struct LinkTests {
     }
   }
 
-  @Test func `Messages from many tasks arrive once each`() async throws {
+  @Test("messages from many tasks arrive once each") func messagesFromManyTasksArriveOnceEach() async throws {
     try await withLinks { dialled, accepted in
       await withTaskGroup { group in
         for task in 0..<8 {
@@ -52,8 +55,8 @@ struct LinkTests {
     }
   }
 
-  @Test(arguments: [0, Limits.message + 1])
-  func `A message of a forbidden size ends the link`(size: Int) async throws {
+  @Test("a message of a forbidden size ends the link", arguments: [0, Limits.message + 1])
+  func aMessageOfAForbiddenSizeEndsTheLink(size: Int) async throws {
     try await withLinks { dialled, accepted in
       dialled.send([UInt8](repeating: 0, count: size))
       #expect(dialled.closeReason?.code == .messageSize)
@@ -62,7 +65,7 @@ struct LinkTests {
     }
   }
 
-  @Test func `Closing sends what is queued first`() async throws {
+  @Test("closing sends what is queued first") func closingSendsWhatIsQueuedFirst() async throws {
     var limits = TransportLimits()
     limits.lingerTime = .seconds(120)
     try await withLinks(dialler: limits) { dialled, accepted in
@@ -78,7 +81,8 @@ struct LinkTests {
     }
   }
 
-  @Test func `A peer that does not read ends the link when the queue is full`() async throws {
+  @Test("a peer that does not read ends the link when the queue is full")
+  func aPeerThatDoesNotReadEndsTheLinkWhenTheQueueIsFull() async throws {
     var limits = TransportLimits()
     (limits.outboundBytes, limits.inboundBytes) = (4 << 20, 1 << 20)
     try await withLinks(dialler: limits, listener: limits) { dialled, _ in
@@ -94,7 +98,8 @@ struct LinkTests {
     }
   }
 
-  @Test func `Messages that nobody consumes stop the reading, and consuming resumes it`() async throws {
+  @Test("messages that nobody consumes stop the reading, and consuming resumes it")
+  func messagesThatNobodyConsumesStopTheReadingAndConsumingResumesIt() async throws {
     var (sending, receiving) = (TransportLimits(), TransportLimits())
     (sending.outboundBytes, receiving.inboundBytes) = (64 << 20, 1 << 20)
     try await withLinks(dialler: sending, listener: receiving) { dialled, accepted in
@@ -109,7 +114,7 @@ struct LinkTests {
     }
   }
 
-  @Test func `A bad link does not disturb the others`() async throws {
+  @Test("a bad link does not disturb the others") func aBadLinkDoesNotDisturbTheOthers() async throws {
     try await withListener { listener, links in
       let one = try await transport(1).dial(host: listener.host, port: listener.port)
       let two = try await transport(3).dial(host: listener.host, port: listener.port)
@@ -134,7 +139,8 @@ struct LinkTests {
     }
   }
 
-  @Test func `A stream that ends inside a message delivers nothing of it`() async throws {
+  @Test("a stream that ends inside a message delivers nothing of it")
+  func aStreamThatEndsInsideAMessageDeliversNothingOfIt() async throws {
     try await withListener { listener, links in
       try await RawConnection.open(port: listener.port) { stream in
         var handshake = NoiseHandshake(role: .dialler, keys: keys(4), randomness: SystemRandomness())

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct ListenerTests {
-  @Test func `An address in use is named, with the way out`() async throws {
+  @Test("an address in use is named, with the way out") func anAddressInUseIsNamedWithTheWayOut() async throws {
     let taken = try await transport(1).listen(host: "127.0.0.1", port: 0)
     let error = await #expect(throws: TransportError.self) {
       _ = try await transport(2).listen(host: "127.0.0.1", port: taken.port)
@@ -16,12 +16,13 @@ struct ListenerTests {
     await taken.close()
   }
 
-  @Test(arguments: ["192.0.2.1", "no such host"])
-  func `An address that is not of this machine is refused`(host: String) async {
+  @Test("an address that is not of this machine is refused", arguments: ["192.0.2.1", "no such host"])
+  func anAddressThatIsNotOfThisMachineIsRefused(host: String) async {
     await #expect(code { _ = try await transport(1).listen(host: host, port: 0) } == .addressUnavailable)
   }
 
-  @Test func `When the run is cancelled the links end and the address is free`() async throws {
+  @Test("when the run is cancelled the links end and the address is free")
+  func whenTheRunIsCancelledTheLinksEndAndTheAddressIsFree() async throws {
     let listener = try await transport(2).listen(host: "127.0.0.1", port: 0)
     let link = try await withThrowingTaskGroup { group in
       group.addTask { try await listener.run { _ in await untilCancelled() } }
@@ -36,11 +37,13 @@ struct ListenerTests {
     await again.close()
   }
 
-  @Test(arguments: [
-    Array("GET / HTTP/1.1\r\nHost: here\r\n\r\n".utf8), [0xff, 0xff], [0, 33], [0, 0],
-    frame([UInt8](repeating: 0, count: 32)),
-  ])
-  func `Garbage is answered with silence and the end`(bytes: [UInt8]) async throws {
+  @Test(
+    "garbage is answered with silence and the end",
+    arguments: [
+      Array("GET / HTTP/1.1\r\nHost: here\r\n\r\n".utf8), [0xff, 0xff], [0, 33], [0, 0],
+      frame([UInt8](repeating: 0, count: 32)),
+    ])
+  func garbageIsAnsweredWithSilenceAndTheEnd(bytes: [UInt8]) async throws {
     try await withListener { listener, _ in
       let answer = try await RawConnection.open(port: listener.port) { stream in
         try await stream.write(bytes)
@@ -50,7 +53,8 @@ struct ListenerTests {
     }
   }
 
-  @Test func `A silent peer is cut off by the time-out, without a byte for it`() async throws {
+  @Test("a silent peer is cut off by the time-out, without a byte for it")
+  func aSilentPeerIsCutOffByTheTimeOutWithoutAByteForIt() async throws {
     var limits = TransportLimits()
     limits.handshakeTime = .milliseconds(50)
     try await withListener(limits: limits) { listener, _ in
@@ -59,7 +63,8 @@ struct ListenerTests {
     }
   }
 
-  @Test func `A peer that gives up in the middle leaves its place to the next`() async throws {
+  @Test("a peer that gives up in the middle leaves its place to the next")
+  func aPeerThatGivesUpInTheMiddleLeavesItsPlaceToTheNext() async throws {
     var limits = TransportLimits()
     limits.strangers = 1
     try await withListener(limits: limits) { listener, links in
@@ -70,7 +75,8 @@ struct ListenerTests {
     }
   }
 
-  @Test func `Half-open connections keep nobody out: the oldest is closed`() async throws {
+  @Test("Half-open connections keep nobody out: the oldest is closed")
+  func halfOpenConnectionsKeepNobodyOutTheOldestIsClosed() async throws {
     var limits = TransportLimits()
     limits.strangers = 3
     // The connections stay half-open as long as the test takes, even on a busy machine.
@@ -91,7 +97,8 @@ struct ListenerTests {
     }
   }
 
-  @Test func `Links whose peers prove nothing keep nobody out, and one that was met stays`() async throws {
+  @Test("links whose peers prove nothing keep nobody out, and one that was met stays")
+  func linksWhosePeersProveNothingKeepNobodyOutAndOneThatWasMetStays() async throws {
     var limits = TransportLimits()
     limits.strangers = 2
     try await withListener(limits: limits) { listener, links in
@@ -106,7 +113,9 @@ struct ListenerTests {
     }
   }
 
-  @Test func `The rate of one address is bounded, by the given clock`() async throws {
+  @Test("the rate of one address is bounded, by the given clock") func theRateOfOneAddressIsBoundedByTheGivenClock()
+    async throws
+  {
     var limits = TransportLimits()
     (limits.connectionBurst, limits.connectionsPerSecond) = (2, 1)
     let clock = ManualClock()

@@ -8,7 +8,7 @@ import Testing
 struct PythonLinkTests {
   private let sizes = [1, 65_518, 65_519, 1 << 20]
 
-  @Test func `An independent peer dials us`() async throws {
+  @Test("an independent peer dials us") func anIndependentPeerDialsUs() async throws {
     try await withListener { listener, links in
       let peer = try PythonLinkPeer(["dial", PythonLinkPeer.privateKey, "\(listener.port)"])
       try await converse(try #require(await links.next()))
@@ -16,7 +16,7 @@ struct PythonLinkTests {
     }
   }
 
-  @Test func `We dial an independent peer`() async throws {
+  @Test("We dial an independent peer") func weDialAnIndependentPeer() async throws {
     let peer = try PythonLinkPeer(["listen", PythonLinkPeer.privateKey])
     let port = try await peer.readPort()
     try await converse(try await transport(1).dial(host: "127.0.0.1", port: port))

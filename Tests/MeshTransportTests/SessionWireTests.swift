@@ -16,8 +16,10 @@ struct SessionWireTests {
     (sender, receiver, forger) = (SessionWire(session: dialler), SessionWire(session: listener), dialler)
   }
 
-  @Test(arguments: [1, 2, 65_517, 65_518, 65_519, 65_520, 131_036, 131_037, 1 << 20, Limits.message])
-  mutating func `A message of any allowed size arrives as it was, in full pieces`(size: Int) throws {
+  @Test(
+    "a message of any allowed size arrives as it was, in full pieces",
+    arguments: [1, 2, 65_517, 65_518, 65_519, 65_520, 131_036, 131_037, 1 << 20, Limits.message])
+  mutating func aMessageOfAnyAllowedSizeArrivesAsItWasInFullPieces(size: Int) throws {
     let frames = try sender.frames(of: counting(size))
     let pieces = (size + 65_517) / 65_518
     #expect(frames.readableBytes == size + pieces * 19)
@@ -26,7 +28,7 @@ struct SessionWireTests {
     #expect(try receiver.next() == nil)
   }
 
-  @Test mutating func `Bytes may come one by one or all at once`() throws {
+  @Test("Bytes may come one by one or all at once") mutating func bytesMayComeOneByOneOrAllAtOnce() throws {
     let messages = [counting(5), counting(70_000), counting(1)]
     var stream = ByteBuffer()
     for message in messages { stream.writeImmutableBuffer(try sender.frames(of: message)) }
@@ -40,18 +42,20 @@ struct SessionWireTests {
     for message in messages { #expect(try receiver.next() == message) }
   }
 
-  @Test(arguments: [0, Limits.message + 1])
-  mutating func `An empty or too long message is not sent`(size: Int) async {
+  @Test("an empty or too long message is not sent", arguments: [0, Limits.message + 1])
+  mutating func anEmptyOrTooLongMessageIsNotSent(size: Int) async {
     await #expect(code { _ = try sender.frames(of: counting(size)) } == .messageSize)
   }
 
-  @Test(arguments: [0, 1, 17])
-  mutating func `A length without room for a piece is refused before the frame has come`(length: UInt8) async {
+  @Test("a length without room for a piece is refused before the frame has come", arguments: [0, 1, 17])
+  mutating func aLengthWithoutRoomForAPieceIsRefusedBeforeTheFrameHasCome(length: UInt8) async {
     receiver.receive(ByteBuffer(bytes: [0, length]))
     await #expect(code { _ = try receiver.next() } == .framing)
   }
 
-  @Test mutating func `An altered frame is refused, whichever bit it is`() async throws {
+  @Test("an altered frame is refused, whichever bit it is") mutating func anAlteredFrameIsRefusedWhicheverBitItIs()
+    async throws
+  {
     let frames = Array(try sender.frames(of: counting(30)).readableBytesView)
     for bit in 16..<frames.count * 8 {
       var (copy, altered) = (receiver, frames)
@@ -61,7 +65,7 @@ struct SessionWireTests {
     }
   }
 
-  @Test mutating func `A repeated or skipped frame is refused`() async throws {
+  @Test("a repeated or skipped frame is refused") mutating func aRepeatedOrSkippedFrameIsRefused() async throws {
     let (first, second) = (try sender.frames(of: [1]), try sender.frames(of: [2]))
     var copy = receiver
     copy.receive(second)
@@ -72,16 +76,19 @@ struct SessionWireTests {
     await #expect(code { _ = try receiver.next() } == .framing)
   }
 
-  @Test(arguments: [
-    ("an empty piece", [0] as [UInt8]), ("an empty last piece", [1]), ("an unknown flag", [2, 7]),
-    ("a piece that is not full", [0, 7]), ("nothing", []),
-  ])
-  mutating func `A plaintext that breaks a rule is refused`(what: String, plaintext: [UInt8]) async throws {
+  @Test(
+    "a plaintext that breaks a rule is refused",
+    arguments: [
+      ("an empty piece", [0] as [UInt8]), ("an empty last piece", [1]), ("an unknown flag", [2, 7]),
+      ("a piece that is not full", [0, 7]), ("nothing", []),
+    ])
+  mutating func aPlaintextThatBreaksARuleIsRefused(what: String, plaintext: [UInt8]) async throws {
     receiver.receive(ByteBuffer(bytes: frame(try forger.encrypt(plaintext))))
     await #expect(code { _ = try receiver.next() } == .framing, "\(what)")
   }
 
-  @Test mutating func `Pieces are counted against the limit of a message before its end has come`() async throws {
+  @Test("Pieces are counted against the limit of a message before its end has come")
+  mutating func piecesAreCountedAgainstTheLimitOfAMessageBeforeItsEndHasCome() async throws {
     for _ in 0..<Limits.message / 65_518 {
       receiver.receive(ByteBuffer(bytes: frame(try forger.encrypt([0] + counting(65_518)))))
       #expect(try receiver.next() == nil)

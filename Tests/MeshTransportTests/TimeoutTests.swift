@@ -26,8 +26,8 @@ struct TimeoutTests {
     try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 7)).wait()
   }
 
-  @Test(arguments: [0, 1, 33])
-  func `A peer that sends only part of its first message has ten seconds`(count: Int) throws {
+  @Test("a peer that sends only part of its first message has ten seconds", arguments: [0, 1, 33])
+  func aPeerThatSendsOnlyPartOfItsFirstMessageHasTenSeconds(count: Int) throws {
     try start(.listener)
     try channel.writeInbound(ByteBuffer(bytes: frame(counting(32)).prefix(count)))
     channel.embeddedEventLoop.advanceTime(by: .milliseconds(9_999))
@@ -38,7 +38,7 @@ struct TimeoutTests {
     #expect(outcome.codes == [.timedOut])
   }
 
-  @Test func `A peer that drips does not gain time`() throws {
+  @Test("a peer that drips does not gain time") func aPeerThatDripsDoesNotGainTime() throws {
     try start(.listener)
     for byte in frame(counting(32)).prefix(10) {
       #expect(channel.isActive)
@@ -48,14 +48,15 @@ struct TimeoutTests {
     #expect(outcome.codes == [.timedOut])
   }
 
-  @Test func `A dialler without an answer gives up as well`() throws {
+  @Test("a dialler without an answer gives up as well") func aDiallerWithoutAnAnswerGivesUpAsWell() throws {
     try start(.dialler)
     #expect(try channel.readOutbound(as: ByteBuffer.self)?.readableBytes == 34)
     channel.embeddedEventLoop.advanceTime(by: .seconds(10))
     #expect(outcome.codes == [.timedOut])
   }
 
-  @Test func `A session outlives the time of its handshake, and closing waits no longer than the linger time`() throws {
+  @Test("a session outlives the time of its handshake, and closing waits no longer than the linger time")
+  func aSessionOutlivesTheTimeOfItsHandshakeAndClosingWaitsNoLongerThanTheLingerTime() throws {
     try start(.dialler)
     var listener = HandshakeWire(role: .listener, keys: keys(2), randomness: SystemRandomness())
     listener.receive(try #require(try channel.readOutbound(as: ByteBuffer.self)))

@@ -32,19 +32,19 @@ import Testing
     return Oracle(batch.changeSets, Oracle.Context(keys: [epoch: key]), cryptography)
   }
 
-  @Test func `a committed write in no change set is lost`() throws {
+  @Test("a committed write in no change set is lost") func aCommittedWriteInNoChangeSetIsLost() throws {
     #expect(try oracle("milk").lost(ledger("milk")).isEmpty)
     #expect(try oracle("milk").lost(ledger("bread")).count == 1)
   }
 
-  @Test func `a delete in no change set is lost`() throws {
+  @Test("a delete in no change set is lost") func aDeleteInNoChangeSetIsLost() throws {
     var ledger = ledger("milk")
     ledger.flushed([record: [:]], tables: [record.table])
     ledger.note(before: [record: [:]], after: [:])
     #expect(try oracle("milk").lost(ledger).count == 1)
   }
 
-  @Test func `a row that is not the merged state is seen`() throws {
+  @Test("a row that is not the merged state is seen") func aRowThatIsNotTheMergedStateIsSeen() throws {
     let oracle = try oracle("milk")
     let row: [String: Value] = ["title": .text("milk"), "rank": .null]
     #expect(oracle.differences([record: row], held: [:]).isEmpty)
@@ -82,13 +82,14 @@ import Testing
     #expect(Coverage.purposes.keys.allSatisfy { FaultPlan.named[$0] != nil })
   }
 
-  @Test func `a log with a gap is seen`() throws {
+  @Test("a log with a gap is seen") func aLogWithAGapIsSeen() throws {
     #expect(try oracle("milk").faults.isEmpty)
     let cryptography = try Sodium(randomness: SeededRandomness(seed: 2))
     #expect(Oracle([[1, 2, 3]], Oracle.Context(keys: [:]), cryptography).faults.count == 1)
   }
 
-  @Test func `events come in the order of time, and of one time in the order of adding`() {
+  @Test("events come in the order of time, and of one time in the order of adding")
+  func eventsComeInTheOrderOfTimeAndOfOneTimeInTheOrderOfAdding() {
     var queue = EventQueue<Int>()
     var generator = SplitMix64(seed: 3)
     let times = (0..<200).map { _ in Int64.random(in: 0..<20, using: &generator) }

@@ -13,8 +13,8 @@ import Testing
     return lines
   }
 
-  @Test(arguments: Simulation.Storage.allCases)
-  func `one seed gives one trace`(storage: Simulation.Storage) throws {
+  @Test("one seed gives one trace", arguments: Simulation.Storage.allCases)
+  func oneSeedGivesOneTrace(storage: Simulation.Storage) throws {
     let first = try trace(11, storage)
     #expect(first == (try trace(11, storage)))
     #expect(first != (try trace(12, storage)))
@@ -23,8 +23,8 @@ import Testing
   }
 
   /// In two processes, whose hash tables are ordered differently.
-  @Test(arguments: [("ordinary", 4), ("shares", 6)])
-  func `the command prints the same bytes for the same arguments`(profile: String, nodes: Int) throws {
+  @Test("the command prints the same bytes for the same arguments", arguments: [("ordinary", 4), ("shares", 6)])
+  func theCommandPrintsTheSameBytesForTheSameArguments(profile: String, nodes: Int) throws {
     let arguments = ["--seed", "21", "--nodes", "\(nodes)", "--steps", "\(Self.steps)", "--profile", profile]
     let first = try simulate(arguments)
     #expect(first == (try simulate(arguments)))

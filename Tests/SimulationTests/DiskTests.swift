@@ -38,17 +38,19 @@ import Testing
     return try count(disk)
   }
 
-  @Test(arguments: UInt64(1)...10)
-  func `what was synced survives a power cut`(seed: UInt64) throws {
+  @Test("what was synced survives a power cut", arguments: UInt64(1)...10)
+  func whatWasSyncedSurvivesAPowerCut(seed: UInt64) throws {
     #expect(try left(synchronous: "FULL", seed: seed) == 20)
   }
 
-  @Test func `what was not synced is lost now and then, and the file is whole`() throws {
+  @Test("what was not synced is lost now and then, and the file is whole")
+  func whatWasNotSyncedIsLostNowAndThenAndTheFileIsWhole() throws {
     let rows = try (1...10).map { try left(synchronous: "NORMAL", seed: UInt64($0)) }
     #expect(rows.contains { $0 < 20 })
   }
 
-  @Test func `a process that dies in an operation leaves the rows before or after it`() throws {
+  @Test("a process that dies in an operation leaves the rows before or after it")
+  func aProcessThatDiesInAnOperationLeavesTheRowsBeforeOrAfterIt() throws {
     var seen: Set<Int> = []
     for operation in 1...12 {
       let disk = try disk(seed: UInt64(operation))
@@ -63,7 +65,7 @@ import Testing
     #expect(seen == [1, 3])
   }
 
-  @Test func `a full disk refuses writes until there is room`() throws {
+  @Test("a full disk refuses writes until there is room") func aFullDiskRefusesWritesUntilThereIsRoom() throws {
     let disk = try disk()
     let queue = try database(disk)
     try queue.write { try $0.execute(sql: "CREATE TABLE t (x)") }
@@ -76,7 +78,7 @@ import Testing
     #expect(try count(disk) == 1)
   }
 
-  @Test func `a copy of the files is a database of its own`() throws {
+  @Test("a copy of the files is a database of its own") func aCopyOfTheFilesIsADatabaseOfItsOwn() throws {
     let (disk, other) = (try disk(), try disk(seed: 2))
     let queue = try database(disk)
     try queue.write { try $0.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES (1)") }
@@ -88,7 +90,9 @@ import Testing
   }
 
   /// A process that is killed between the writing of a commit and its sync leaves a commit that can be read and can be lost.
-  @Test func `what a store finds when it opens survives a power cut`() throws {
+  @Test("what a store finds when it opens survives a power cut") func whatAStoreFindsWhenItOpensSurvivesAPowerCut()
+    throws
+  {
     var lost = 0
     for seed in UInt64(1)...20 {
       let disk = try disk(seed: seed)

@@ -89,16 +89,16 @@ import Testing
     }
   }
 
-  @Test(arguments: UInt64(1)...10)
-  func `a change set that may be sent survives a power cut`(seed: UInt64) throws {
+  @Test("a change set that may be sent survives a power cut", arguments: UInt64(1)...10)
+  func aChangeSetThatMayBeSentSurvivesAPowerCut(seed: UInt64) throws {
     let machine = try Machine(seed: seed)
     let head = try machine.flush()
     try machine.cutPower()
     #expect(try machine.store.log.changeSetID(machine.zone, machine.author, head.number) == head.id)
   }
 
-  @Test(arguments: UInt64(1)...10)
-  func `what is merged, and so acknowledged, survives a power cut`(seed: UInt64) throws {
+  @Test("what is merged, and so acknowledged, survives a power cut", arguments: UInt64(1)...10)
+  func whatIsMergedAndSoAcknowledgedSurvivesAPowerCut(seed: UInt64) throws {
     let machine = try Machine(seed: seed)
     let (author, changeSet) = try machine.foreign(DeviceKeys(randomness: SeededRandomness(seed: seed, stream: 7)))
     #expect(try machine.store.log.store([changeSet], zone: machine.zone, now: machine.now) == [.stored])
@@ -109,8 +109,8 @@ import Testing
     #expect(try machine.store.log.mergedVector(machine.zone)[author] == 1)
   }
 
-  @Test
-  func `a write that fails has left nothing, or the store says that it does not know its file`() throws {
+  @Test("a write that fails has left nothing, or the store says that it does not know its file")
+  func aWriteThatFailsHasLeftNothingOrTheStoreSaysThatItDoesNotKnowItsFile() throws {
     let machine = try Machine(seed: 1)
     let randomness = SeededRandomness(seed: 2)
     var (undone, unknown) = (0, 0)
@@ -134,8 +134,8 @@ import Testing
     #expect(undone > 0 && unknown > 0)
   }
 
-  @Test(arguments: UInt64(1)...10)
-  func `what came without a sync does not leave the next commit without one`(seed: UInt64) throws {
+  @Test("what came without a sync does not leave the next commit without one", arguments: UInt64(1)...10)
+  func whatCameWithoutASyncDoesNotLeaveTheNextCommitWithoutOne(seed: UInt64) throws {
     let machine = try Machine(seed: seed)
     let (_, changeSet) = try machine.foreign(DeviceKeys(randomness: SeededRandomness(seed: seed, stream: 7)))
     _ = try machine.store.log.store([changeSet], zone: machine.zone, now: machine.now)

@@ -7,58 +7,62 @@ import Testing
   /// With `MESH_TEST_FAST`, few of each kind.
   static let isFast = TestSeeds.isFast
 
-  @Test(arguments: 1...(isFast ? 3 : 24))
-  func `small meshes converge and lose nothing`(seed: UInt64) throws {
+  @Test("small meshes converge and lose nothing", arguments: 1...(isFast ? 3 : 24))
+  func smallMeshesConvergeAndLoseNothing(seed: UInt64) throws {
     try run(seed: seed, nodes: 2 + Int(seed % 3), steps: 60, profile: "ordinary")
   }
 
-  @Test(arguments: 1...(isFast ? 1 : 10))
-  func `three nodes in a line converge, the middle one relaying`(seed: UInt64) throws {
+  @Test("three nodes in a line converge, the middle one relaying", arguments: 1...(isFast ? 1 : 10))
+  func threeNodesInALineConvergeTheMiddleOneRelaying(seed: UInt64) throws {
     try run(seed: seed, nodes: 3, steps: 80, profile: "line")
   }
 
-  @Test(arguments: 1...(isFast ? 1 : 15))
-  func `nodes that are killed and lose their power again and again lose nothing`(seed: UInt64) throws {
+  @Test("nodes that are killed and lose their power again and again lose nothing", arguments: 1...(isFast ? 1 : 15))
+  func nodesThatAreKilledAndLoseTheirPowerAgainAndAgainLoseNothing(seed: UInt64) throws {
     try run(seed: seed, nodes: 3, steps: 80, profile: "crashing")
   }
 
-  @Test(arguments: 1...(isFast ? 1 : 10))
-  func `nodes that are parted again and again converge`(seed: UInt64) throws {
+  @Test("nodes that are parted again and again converge", arguments: 1...(isFast ? 1 : 10))
+  func nodesThatArePartedAgainAndAgainConverge(seed: UInt64) throws {
     try run(seed: seed, nodes: 4, steps: 80, profile: "partitioned")
   }
 
-  @Test(arguments: 1...(isFast ? 1 : 6))
-  func `nodes whose clocks are wrong by minutes converge`(seed: UInt64) throws {
+  @Test("nodes whose clocks are wrong by minutes converge", arguments: 1...(isFast ? 1 : 6))
+  func nodesWhoseClocksAreWrongByMinutesConverge(seed: UInt64) throws {
     try run(seed: seed, nodes: 3, steps: 60, profile: "wrong-clocks")
   }
 
-  @Test(arguments: 1...(isFast ? 1 : 6))
-  func `writes of the same millisecond converge`(seed: UInt64) throws {
+  @Test("writes of the same millisecond converge", arguments: 1...(isFast ? 1 : 6))
+  func writesOfTheSameMillisecondConverge(seed: UInt64) throws {
     try run(seed: seed, nodes: 4, steps: 100, profile: "simultaneous")
   }
 
-  @Test(arguments: 1...(isFast ? 1 : 12))
-  func `nodes whose disks fail and fill up lose nothing`(seed: UInt64) throws {
+  @Test("nodes whose disks fail and fill up lose nothing", arguments: 1...(isFast ? 1 : 12))
+  func nodesWhoseDisksFailAndFillUpLoseNothing(seed: UInt64) throws {
     try run(seed: seed, nodes: 3, steps: 80, profile: "bad-disks")
   }
 
-  @Test(arguments: 1...(isFast ? 1 : 6))
-  func `units of thousands of records, long values and revocations leave the others equal`(seed: UInt64) throws {
+  @Test(
+    "units of thousands of records, long values and revocations leave the others equal", arguments: 1...(isFast ? 1 : 6)
+  )
+  func unitsOfThousandsOfRecordsLongValuesAndRevocationsLeaveTheOthersEqual(seed: UInt64) throws {
     try run(seed: seed, nodes: 3, steps: 60, profile: "writing")
   }
 
-  @Test(arguments: 1...(isFast ? 1 : 10))
-  func `counters that all nodes increment end as the sum of what was committed`(seed: UInt64) throws {
+  @Test("counters that all nodes increment end as the sum of what was committed", arguments: 1...(isFast ? 1 : 10))
+  func countersThatAllNodesIncrementEndAsTheSumOfWhatWasCommitted(seed: UInt64) throws {
     try run(seed: seed, nodes: 4, steps: 120, profile: "counting")
   }
 
-  @Test(arguments: 1...(isFast ? 1 : 10))
-  func `a member that lies harms nobody`(seed: UInt64) throws {
+  @Test("a member that lies harms nobody", arguments: 1...(isFast ? 1 : 10))
+  func aMemberThatLiesHarmsNobody(seed: UInt64) throws {
     try run(seed: seed, nodes: 4, steps: 80, profile: "lying")
   }
 
-  @Test(arguments: 1...(isFast ? 1 : 10))
-  func `files and homes that are restored, copied and run twice lose nothing that another had`(seed: UInt64) throws {
+  @Test(
+    "files and homes that are restored, copied and run twice lose nothing that another had",
+    arguments: 1...(isFast ? 1 : 10))
+  func filesAndHomesThatAreRestoredCopiedAndRunTwiceLoseNothingThatAnotherHad(seed: UInt64) throws {
     try run(seed: seed, nodes: 4, steps: 100, profile: "history")
   }
 
@@ -70,8 +74,8 @@ import Testing
     #expect(counts.refusals["fork"] == nil, "a number was given twice")
   }
 
-  @Test(arguments: 1...(isFast ? 1 : 10))
-  func `apps that alter, drop and rename come to the same rows`(seed: UInt64) throws {
+  @Test("apps that alter, drop and rename come to the same rows", arguments: 1...(isFast ? 1 : 10))
+  func appsThatAlterDropAndRenameComeToTheSameRows(seed: UInt64) throws {
     try run(seed: seed, nodes: 4, steps: 100, profile: "schemas")
   }
 
@@ -82,13 +86,14 @@ import Testing
     try run(seed: seed, nodes: 3, steps: 100, profile: "migrations")
   }
 
-  @Test(arguments: 1...(isFast ? 1 : 8))
-  func `accounts that share, lower, remove, leave and stop read and write what they may`(seed: UInt64) throws {
+  @Test(
+    "accounts that share, lower, remove, leave and stop read and write what they may", arguments: 1...(isFast ? 1 : 8))
+  func accountsThatShareLowerRemoveLeaveAndStopReadAndWriteWhatTheyMay(seed: UInt64) throws {
     try run(seed: seed, nodes: 6, steps: 100, profile: "shares")
   }
 
-  @Test(arguments: 1...(isFast ? 4 : 24))
-  func `the model store keeps the same promises`(seed: UInt64) throws {
+  @Test("the model store keeps the same promises", arguments: 1...(isFast ? 4 : 24))
+  func theModelStoreKeepsTheSamePromises(seed: UInt64) throws {
     let profiles = ["ordinary", "crashing", "partitioned", "wrong-clocks", "line", "lying"]
     try run(seed: seed, nodes: 5, steps: 120, profile: profiles[Int(seed) % profiles.count], storage: .model)
   }
@@ -101,18 +106,18 @@ import Testing
       storage: seed.isMultiple(of: 5) ? .model : .sqlite)
   }
 
-  @Test(.enabled(if: !isFast))
-  func `a larger mesh converges`() throws {
+  @Test("a larger mesh converges", .enabled(if: !isFast))
+  func aLargerMeshConverges() throws {
     try run(seed: 4_711, nodes: 10, steps: 250, profile: "ordinary")
   }
 
-  @Test(.enabled(if: !isFast))
-  func `a wide mesh converges`() throws {
+  @Test("a wide mesh converges", .enabled(if: !isFast))
+  func aWideMeshConverges() throws {
     try run(seed: 40, nodes: 40, steps: 100, profile: "wide")
   }
 
-  @Test(arguments: try PlanFile.all())
-  func `what once failed stands`(file: PlanFile) throws {
+  @Test("what once failed stands", arguments: try PlanFile.all())
+  func whatOnceFailedStands(file: PlanFile) throws {
     let run = file.run
     let outcome = try Simulation(
       seed: try #require(run.seed), nodes: try #require(run.nodes), steps: try #require(run.steps), plan: run.plan,

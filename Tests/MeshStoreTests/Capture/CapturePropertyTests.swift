@@ -18,8 +18,8 @@ import Testing
 
   typealias Rows = [Value: [String: Value]]
 
-  @Test(arguments: TestSeeds.through(24 as UInt64))
-  func `the log explains every difference`(seed: UInt64) throws {
+  @Test("the log explains every difference", arguments: TestSeeds.through(24 as UInt64))
+  func theLogExplainsEveryDifference(seed: UInt64) throws {
     let bench = try CaptureBench(Self.schema, track: Self.tables, integerKeys: true)
     var random = SplitMix(state: seed)
     var before = try snapshot(bench)

@@ -6,7 +6,8 @@ import Testing
 
 /// What one statement notes.
 @Suite struct CaptureStatementsTests {
-  @Test func `a change of case, type or spelling is a change, an equal value is none`() throws {
+  @Test("a change of case, type or spelling is a change, an equal value is none")
+  func aChangeOfCaseTypeOrSpellingIsAChangeAnEqualValueIsNone() throws {
     let bench = try CaptureBench(
       "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a TEXT COLLATE NOCASE, b, c TEXT COLLATE RTRIM, r REAL)",
       track: ["t"])
@@ -26,7 +27,8 @@ import Testing
     }
   }
 
-  @Test func `keys are noted as spelled, and move only when the collation sees another key`() throws {
+  @Test("keys are noted as spelled, and move only when the collation sees another key")
+  func keysAreNotedAsSpelledAndMoveOnlyWhenTheCollationSeesAnotherKey() throws {
     let bench = try CaptureBench(
       """
       CREATE TABLE nocase (id TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, v);
@@ -54,7 +56,8 @@ import Testing
     }
   }
 
-  @Test func `integer keys and the rowid behind them are followed`() throws {
+  @Test("integer keys and the rowid behind them are followed") func integerKeysAndTheRowidBehindThemAreFollowed() throws
+  {
     let bench = try CaptureBench(
       "CREATE TABLE t (v, id INTEGER PRIMARY KEY AUTOINCREMENT); CREATE TABLE u (id INT PRIMARY KEY NOT NULL, v)",
       track: ["t", "u"], integerKeys: true)
@@ -70,7 +73,7 @@ import Testing
       ])
   }
 
-  @Test func `generated columns are not columns`() throws {
+  @Test("generated columns are not columns") func generatedColumnsAreNotColumns() throws {
     let bench = try CaptureBench(
       """
       CREATE TABLE t (g1 AS (a || 'x'), id TEXT PRIMARY KEY NOT NULL, a, g2 TEXT AS (upper(b)) STORED, b)
@@ -79,8 +82,8 @@ import Testing
     #expect(try bench.noted() == ["t insert 'k'", "t update 'k' [b]", "t update 'k' [a]"])
   }
 
-  @Test(arguments: [1, 62, 63, 64, 126, 127, 200])
-  func `each word of 63 columns has its row, where its mask is not zero`(count: Int) throws {
+  @Test("each word of 63 columns has its row, where its mask is not zero", arguments: [1, 62, 63, 64, 126, 127, 200])
+  func eachWordOf63ColumnsHasItsRowWhereItsMaskIsNotZero(count: Int) throws {
     let names = (0..<count).map { "c\($0)" }
     let bench = try CaptureBench(
       "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, \(names.joined(separator: ", ")))", track: ["t"])
@@ -99,7 +102,8 @@ import Testing
     #expect(one.map(\.mask) == [1 << ((count - 1) % 63)])
   }
 
-  @Test func `the node's own writes are not noted, and others' are again afterwards`() throws {
+  @Test("the node's own writes are not noted, and others' are again afterwards")
+  func theNodesOwnWritesAreNotNotedAndOthersAreAgainAfterwards() throws {
     let bench = try CaptureBench("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v)", track: ["t"])
     try bench.file.write { db in
       try db.execute(
@@ -114,8 +118,8 @@ import Testing
     #expect(try bench.noted() == ["t delete 'b'"])
   }
 
-  @Test(arguments: [false, true])
-  func `what an app's own triggers write is noted`(recursive: Bool) throws {
+  @Test("what an app's own triggers write is noted", arguments: [false, true])
+  func whatAnAppsOwnTriggersWriteIsNoted(recursive: Bool) throws {
     let bench = try CaptureBench(
       """
       CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v, n INTEGER DEFAULT 0);

@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func `installing and updating again changes nothing`() throws {
+  @Test("installing and updating again changes nothing") func installingAndUpdatingAgainChangesNothing() throws {
     let bench = try CaptureBench(Self.table, track: ["t"])
     let before = try triggers(bench)
     #expect(before.count == 4, "nothing is UNIQUE beside the key")
@@ -31,8 +31,8 @@ import Testing
     #expect(try bench.file.read { try Int.fetchOne($0, sql: "PRAGMA schema_version") } == version)
   }
 
-  @Test(arguments: Writer.allCases)
-  func `an added column is captured after an update, and older rows keep their layout`(writer: Writer) throws {
+  @Test("an added column is captured after an update, and older rows keep their layout", arguments: Writer.allCases)
+  func anAddedColumnIsCapturedAfterAnUpdateAndOlderRowsKeepTheirLayout(writer: Writer) throws {
     let bench = try CaptureBench(Self.table, track: ["t"])
     try writer.run(
       [
@@ -63,7 +63,7 @@ import Testing
       ])
   }
 
-  @Test func `a re-created table gets its triggers back`() throws {
+  @Test("a re-created table gets its triggers back") func aReCreatedTableGetsItsTriggersBack() throws {
     let bench = try CaptureBench(Self.table, track: ["t"])
     try bench.execute(
       """
@@ -75,7 +75,8 @@ import Testing
     #expect(try bench.noted() == ["t insert 'k'", "t update 'k' [a]"])
   }
 
-  @Test func `a dropped table is reported, and captured again when it returns`() throws {
+  @Test("a dropped table is reported, and captured again when it returns")
+  func aDroppedTableIsReportedAndCapturedAgainWhenItReturns() throws {
     let bench = try CaptureBench(Self.table, track: ["t"])
     try bench.execute("DROP TABLE t")
     let gone = try update(bench)
@@ -88,7 +89,8 @@ import Testing
     #expect(try bench.noted() == ["t insert 'k'"])
   }
 
-  @Test func `a table that is dropped and made again is told from one that lost its triggers`() throws {
+  @Test("a table that is dropped and made again is told from one that lost its triggers")
+  func aTableThatIsDroppedAndMadeAgainIsToldFromOneThatLostItsTriggers() throws {
     // The last object of the schema: without one of ours behind it, SQLite would give its place again.
     let bench = try CaptureBench("CREATE TABLE other (id TEXT PRIMARY KEY NOT NULL); \(Self.table)", track: ["t"])
     let triggers = CaptureTriggers.Event.allCases.map { "DROP TRIGGER IF EXISTS mesh_capture_1_\($0.rawValue);" }
@@ -103,7 +105,7 @@ import Testing
     }
   }
 
-  @Test func `a renamed table takes no triggers with it`() throws {
+  @Test("a renamed table takes no triggers with it") func aRenamedTableTakesNoTriggersWithIt() throws {
     let bench = try CaptureBench(Self.table, track: ["t"])
     try bench.execute("ALTER TABLE t RENAME TO other")
     let findings = try update(bench)
@@ -114,7 +116,7 @@ import Testing
     #expect(try update(bench).map(\.reasons) == [[.triggersMissing, .returned]])
   }
 
-  @Test func `a renamed column is another column`() throws {
+  @Test("a renamed column is another column") func aRenamedColumnIsAnotherColumn() throws {
     let bench = try CaptureBench(Self.table, track: ["t"])
     try bench.execute("INSERT INTO t VALUES ('k', 1, 1); UPDATE t SET a = 2; ALTER TABLE t RENAME COLUMN a TO z")
     #expect(try update(bench).map(\.reasons) == [[.layoutChanged, .triggersAltered, .columnsLost]])
@@ -122,7 +124,9 @@ import Testing
     #expect(try bench.noted() == ["t insert 'k'", "t update 'k' [a]", "t update 'k' [z]"])
   }
 
-  @Test func `a column can be dropped in one of two documented ways`() throws {
+  @Test("a column can be dropped in one of two documented ways") func aColumnCanBeDroppedInOneOfTwoDocumentedWays()
+    throws
+  {
     let bench = try CaptureBench("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a, b, c)", track: ["t"])
     #expect(throws: DatabaseError.self) { try bench.execute("ALTER TABLE t DROP COLUMN a") }
     try bench.execute("PRAGMA legacy_alter_table = ON; ALTER TABLE t DROP COLUMN a; PRAGMA legacy_alter_table = OFF")
@@ -131,7 +135,9 @@ import Testing
     #expect(try update(bench).map(\.reasons) == [[.layoutChanged, .triggersAltered, .triggersMissing, .columnsLost]])
   }
 
-  @Test func `a trigger that somebody dropped or edited is restored`() throws {
+  @Test("a trigger that somebody dropped or edited is restored") func aTriggerThatSomebodyDroppedOrEditedIsRestored()
+    throws
+  {
     let bench = try CaptureBench(Self.table, track: ["t"])
     let before = try triggers(bench)
     try bench.execute("DROP TRIGGER mesh_capture_1_delete")
@@ -145,14 +151,15 @@ import Testing
     #expect(try triggers(bench) == before)
   }
 
-  @Test func `a key that became composite stops capture, with a report`() throws {
+  @Test("a key that became composite stops capture, with a report")
+  func aKeyThatBecameCompositeStopsCaptureWithAReport() throws {
     let bench = try CaptureBench(Self.table, track: ["t"])
     try bench.execute("DROP TABLE t; CREATE TABLE t (id TEXT NOT NULL, a NOT NULL, b, PRIMARY KEY (id, a))")
     #expect(try update(bench).map(\.reasons) == [.keyUnfit])
     #expect(try triggers(bench).isEmpty)
   }
 
-  @Test func `a key column of another name is another layout`() throws {
+  @Test("a key column of another name is another layout") func aKeyColumnOfAnotherNameIsAnotherLayout() throws {
     let bench = try CaptureBench(Self.table, track: ["t"])
     try bench.execute("ALTER TABLE t RENAME COLUMN id TO k")
     #expect(try update(bench).map(\.reasons).first?.contains(.layoutChanged) == true)
@@ -160,12 +167,14 @@ import Testing
     #expect(try bench.noted() == ["t insert 'k'", "t update 'k' [b]"])
   }
 
-  @Test(arguments: [
-    "CREATE TABLE t (a TEXT PRIMARY KEY NOT NULL, id, b)",
-    "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, a, b)",
-    "CREATE TABLE t (id INT PRIMARY KEY NOT NULL, a, b)", "CREATE TABLE t (id BLOB PRIMARY KEY NOT NULL, a, b)",
-  ])
-  func `another key stops capture, with a report, till it is what it was`(schema: String) throws {
+  @Test(
+    "another key stops capture, with a report, till it is what it was",
+    arguments: [
+      "CREATE TABLE t (a TEXT PRIMARY KEY NOT NULL, id, b)",
+      "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, a, b)",
+      "CREATE TABLE t (id INT PRIMARY KEY NOT NULL, a, b)", "CREATE TABLE t (id BLOB PRIMARY KEY NOT NULL, a, b)",
+    ])
+  func anotherKeyStopsCaptureWithAReportTillItIsWhatItWas(schema: String) throws {
     let bench = try CaptureBench(Self.table, track: ["t"])
     try bench.execute("DROP TABLE t; \(schema)")
     #expect(try update(bench).map(\.reasons) == [.keyChanged])
@@ -175,7 +184,8 @@ import Testing
     #expect(try !triggers(bench).isEmpty)
   }
 
-  @Test func `a table that is no longer tracked is left alone, and keeps its number`() throws {
+  @Test("a table that is no longer tracked is left alone, and keeps its number")
+  func aTableThatIsNoLongerTrackedIsLeftAloneAndKeepsItsNumber() throws {
     let bench = try CaptureBench(Self.table, track: ["t"])
     let id = try bench.file.read { try TrackedTable.read($0, name: "t")?.id }
     #expect(try bench.file.write { try Capture.remove($0, table: "T") })
@@ -188,8 +198,8 @@ import Testing
     #expect(again.map(\.isPrivate) == [true])
   }
 
-  @Test func `a private table stays private when it is tracked again, until a person says that it is shareable`() throws
-  {
+  @Test("a private table stays private when it is tracked again, until a person says that it is shareable")
+  func aPrivateTableStaysPrivateWhenItIsTrackedAgainUntilAPersonSaysThatItIsShareable() throws {
     let bench = try CaptureBench(Self.table)
     try bench.file.write { db in
       try Capture.install(db, tables: [], private: ["t"])
@@ -203,8 +213,8 @@ import Testing
     }
   }
 
-  @Test(arguments: [false, true])
-  func `a private table stays private under a new name`(isShareable: Bool) throws {
+  @Test("a private table stays private under a new name", arguments: [false, true])
+  func aPrivateTableStaysPrivateUnderANewName(isShareable: Bool) throws {
     let bench = try CaptureBench(Self.table)
     try bench.file.write { db in _ = try Capture.install(db, tables: [], private: ["t"]) }
     try bench.execute("ALTER TABLE t RENAME TO u")
@@ -216,7 +226,7 @@ import Testing
     }
   }
 
-  @Test func `what is rolled back is not remembered`() throws {
+  @Test("what is rolled back is not remembered") func whatIsRolledBackIsNotRemembered() throws {
     let bench = try CaptureBench(Self.table)
     try bench.file.queue.inTransaction { db in
       try Capture.install(db, tables: ["t"])
@@ -241,7 +251,8 @@ import Testing
     #expect(try triggers(bench).contains(wanted))
   }
 
-  @Test func `a column without an affinity is noted if only the type of its value changes`() throws {
+  @Test("a column without an affinity is noted if only the type of its value changes")
+  func aColumnWithoutAnAffinityIsNotedIfOnlyTheTypeOfItsValueChanges() throws {
     let bench = try CaptureBench("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, n INTEGER, r REAL, b)", track: ["t"])
     try bench.execute("INSERT INTO t VALUES ('k', 1, 1, 1)")
     _ = try bench.noted()
@@ -251,7 +262,8 @@ import Testing
     #expect(try bench.noted().count == 1)
   }
 
-  @Test func `tables of a later format are refused and left as they are`() throws {
+  @Test("tables of a later format are refused and left as they are")
+  func tablesOfALaterFormatAreRefusedAndLeftAsTheyAre() throws {
     let bench = try CaptureBench(Self.table)
     try bench.execute("UPDATE mesh_state SET format = \(MeshTables.format + 1)")
     let error = #expect(throws: StoreError.self) { try bench.file.write { try MeshTables.create($0) } }

@@ -7,8 +7,8 @@ import Testing
 @Suite struct CaptureWritersTests {
   static let options = ["", "STRICT", "WITHOUT ROWID", "STRICT, WITHOUT ROWID"]
 
-  @Test(arguments: Writer.allCases, options)
-  func `the same statements leave the same log, whoever writes`(writer: Writer, options: String) throws {
+  @Test("the same statements leave the same log, whoever writes", arguments: Writer.allCases, options)
+  func theSameStatementsLeaveTheSameLogWhoeverWrites(writer: Writer, options: String) throws {
     let bench = try CaptureBench(
       "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, title TEXT, done INTEGER, size REAL) \(options)",
       track: ["item"])
@@ -37,8 +37,8 @@ import Testing
       ])
   }
 
-  @Test(arguments: Writer.allCases)
-  func `what is rolled back leaves nothing`(writer: Writer) throws {
+  @Test("what is rolled back leaves nothing", arguments: Writer.allCases)
+  func whatIsRolledBackLeavesNothing(writer: Writer) throws {
     let bench = try CaptureBench("CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, v)", track: ["item"])
     try writer.run(
       [
@@ -52,8 +52,9 @@ import Testing
     #expect(try bench.noted() == ["item insert 'b'", "item insert 'd'", "item insert 'f'"])
   }
 
-  @Test(arguments: Writer.allCases)
-  func `a key that is written again is an insert, with the delete where SQLite tells of it`(writer: Writer) throws {
+  @Test(
+    "a key that is written again is an insert, with the delete where SQLite tells of it", arguments: Writer.allCases)
+  func aKeyThatIsWrittenAgainIsAnInsertWithTheDeleteWhereSQLiteTellsOfIt(writer: Writer) throws {
     let bench = try CaptureBench("CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, v)", track: ["item"])
     try bench.execute("INSERT INTO item VALUES ('a', 1), ('b', 1)")
     _ = try bench.noted()
@@ -68,8 +69,8 @@ import Testing
         == ["item delete 'a'", "item insert 'a'", "item delete 'a'", "item rekey 'b'", "item insert 'a'"])
   }
 
-  @Test(arguments: Writer.allCases, [false, true])
-  func `cascades are noted where foreign keys are on`(writer: Writer, foreignKeys: Bool) throws {
+  @Test("cascades are noted where foreign keys are on", arguments: Writer.allCases, [false, true])
+  func cascadesAreNotedWhereForeignKeysAreOn(writer: Writer, foreignKeys: Bool) throws {
     let bench = try CaptureBench(
       """
       CREATE TABLE list (id TEXT PRIMARY KEY NOT NULL, over TEXT REFERENCES list ON DELETE CASCADE);
@@ -95,8 +96,8 @@ import Testing
     #expect(try bench.noted() == (foreignKeys ? [] : ["item rekey 'i2'", "item insert 'i3'"]))
   }
 
-  @Test(arguments: Writer.allCases)
-  func `names that need quoting are quoted`(writer: Writer) throws {
+  @Test("names that need quoting are quoted", arguments: Writer.allCases)
+  func namesThatNeedQuotingAreQuoted(writer: Writer) throws {
     let table = #""sel""ect 'ünï;-- ""#
     let bench = try CaptureBench(
       #"""
@@ -114,8 +115,8 @@ import Testing
       ])
   }
 
-  @Test(arguments: Writer.allCases)
-  func `the time is the writer's, in whole milliseconds`(writer: Writer) throws {
+  @Test("the time is the writer's, in whole milliseconds", arguments: Writer.allCases)
+  func theTimeIsTheWritersInWholeMilliseconds(writer: Writer) throws {
     let bench = try CaptureBench("CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL)", track: ["item"])
     let before = Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down))
     try writer.run(["INSERT INTO item VALUES ('a')"], on: bench.path)

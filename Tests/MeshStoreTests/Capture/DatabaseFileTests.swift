@@ -29,7 +29,8 @@ import Testing
     }
   }
 
-  @Test func `a new database is its owner's only, in WAL, durable and defensive`() throws {
+  @Test("a new database is its owner's only, in WAL, durable and defensive")
+  func aNewDatabaseIsItsOwnersOnlyInWALDurableAndDefensive() throws {
     let file = try DatabaseFile(path: path())
     try file.queue.writeWithoutTransaction { db in
       #expect(try String.fetchOne(db, sql: "PRAGMA journal_mode") == "wal")
@@ -49,7 +50,8 @@ import Testing
     try file.close()
   }
 
-  @Test func `triggers that keep a full-text index work on this connection`() throws {
+  @Test("triggers that keep a full-text index work on this connection")
+  func triggersThatKeepAFullTextIndexWorkOnThisConnection() throws {
     let file = try DatabaseFile(path: path())
     try file.write { db in
       try db.execute(
@@ -62,13 +64,15 @@ import Testing
     }
   }
 
-  @Test func `a database in rollback mode is opened as it is, with its rows`() throws {
+  @Test("a database in rollback mode is opened as it is, with its rows")
+  func aDatabaseInRollbackModeIsOpenedAsItIsWithItsRows() throws {
     try Writer.shell.run(["CREATE TABLE t (a)", "INSERT INTO t VALUES (7)"], on: path())
     let file = try DatabaseFile(path: path(), create: false)
     #expect(try file.read { try Int.fetchOne($0, sql: "SELECT a FROM t") } == 7)
   }
 
-  @Test func `what is not a database is told apart from what is encrypted`() throws {
+  @Test("what is not a database is told apart from what is encrypted")
+  func whatIsNotADatabaseIsToldApartFromWhatIsEncrypted() throws {
     try Data("Dear diary, this is no database at all.\n".utf8).write(to: URL(fileURLWithPath: path("text")))
     #expect(refusal(path("text")) == .notADatabase)
     var state: UInt64 = 7
@@ -84,14 +88,16 @@ import Testing
     #expect(refusal(path("empty")) == nil)
   }
 
-  @Test func `a missing file, a missing directory and a directory are each named`() {
+  @Test("a missing file, a missing directory and a directory are each named")
+  func aMissingFileAMissingDirectoryAndADirectoryAreEachNamed() {
     #expect(refusal(path(), create: false) == .missing)
     #expect(refusal(path("no/such/app.db")) == .cannotOpen)
     #expect(refusal(directory.path) == .cannotOpen)
     #expect(FileManager.default.fileExists(atPath: path()) == false)
   }
 
-  @Test func `a lock that is held longer than the time-out is an error, and goes away`() throws {
+  @Test("a lock that is held longer than the time-out is an error, and goes away")
+  func aLockThatIsHeldLongerThanTheTimeOutIsAnErrorAndGoesAway() throws {
     var configuration = Configuration()
     configuration.allowsUnsafeTransactions = true
     let other = try DatabaseQueue(path: path(), configuration: configuration)
@@ -102,7 +108,9 @@ import Testing
   }
 
   /// Root may write what its mode forbids, but nobody an immutable file.
-  @Test func `a file or directory that cannot be written is refused`() throws {
+  @Test("a file or directory that cannot be written is refused") func aFileOrDirectoryThatCannotBeWrittenIsRefused()
+    throws
+  {
     try DatabaseFile(path: path()).close()
     for place in [path(), directory.path] {
       try forbid(place, true)
@@ -123,7 +131,7 @@ import Testing
     #expect(process.terminationStatus == 0)
   }
 
-  @Test func `damage is found on request`() throws {
+  @Test("damage is found on request") func damageIsFoundOnRequest() throws {
     let file = try DatabaseFile(path: path())
     try file.write { db in
       try db.execute(sql: "CREATE TABLE t (a); CREATE INDEX i ON t (a)")
@@ -177,14 +185,14 @@ import Testing
     #expect(try IntegrityCheck.firstFault(inDatabase: path())?.contains("u.a") == true)
   }
 
-  @Test func `an old library is refused by its version`() throws {
+  @Test("an old library is refused by its version") func anOldLibraryIsRefusedByItsVersion() throws {
     #expect(throws: StoreError.self) { try DatabaseFile.requireLibrary(version: 3_036_000) }
     try DatabaseFile.requireLibrary(version: 3_037_000)
     let error = #expect(throws: StoreError.self) { try DatabaseFile.requireLibrary(version: 3_008_011) }
     #expect(error?.message.contains("3.8.11") == true)
   }
 
-  @Test func `mounts that other machines share are known by type`() {
+  @Test("mounts that other machines share are known by type") func mountsThatOtherMachinesShareAreKnownByType() {
     let mounts = """
       22 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw
       40 22 0:45 / /mnt/nas rw - nfs4 nas:/data rw
@@ -198,7 +206,7 @@ import Testing
     #expect(NetworkFileSystem.refusedType(device: 99, mountTable: mounts) == nil)
   }
 
-  @Test func `another VFS is chosen by its name`() throws {
+  @Test("another VFS is chosen by its name") func anotherVFSIsChosenByItsName() throws {
     let file = try DatabaseFile(path: path("odd name?&%.db"), vfs: "unix-excl")
     try file.close()
     #expect(FileManager.default.fileExists(atPath: path("odd name?&%.db")))

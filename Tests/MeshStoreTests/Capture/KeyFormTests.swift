@@ -16,8 +16,8 @@ import Testing
   ]
 
   /// A column without affinity, so that nothing is converted: its unique index says which keys are one.
-  @Test(arguments: ColumnCollation.allCases)
-  func `two keys have one form exactly when SQLite holds them to be one key`(collation: ColumnCollation) throws {
+  @Test("two keys have one form exactly when SQLite holds them to be one key", arguments: ColumnCollation.allCases)
+  func twoKeysHaveOneFormExactlyWhenSQLiteHoldsThemToBeOneKey(collation: ColumnCollation) throws {
     let queue = try DatabaseQueue()
     let form = KeyForm(collation: collation, keyIsColumn: true)
     try queue.write { db in
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func `values pass through statements byte for byte`() throws {
+  @Test("values pass through statements byte for byte") func valuesPassThroughStatementsByteForByte() throws {
     try DatabaseQueue().read { db in
       for value in Self.values + [.null] {
         let select = try db.makeStatement(sql: "SELECT ?, typeof(?1)")
@@ -49,7 +49,8 @@ import Testing
     }
   }
 
-  @Test func `the key counts as a column where it can be spelled in several ways`() throws {
+  @Test("the key counts as a column where it can be spelled in several ways")
+  func theKeyCountsAsAColumnWhereItCanBeSpelledInSeveralWays() throws {
     let cases: [(String, Bool)] = [
       ("id TEXT PRIMARY KEY NOT NULL", false), ("id INTEGER PRIMARY KEY", false),
       ("id INT PRIMARY KEY NOT NULL", false),

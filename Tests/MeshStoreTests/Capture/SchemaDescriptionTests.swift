@@ -37,8 +37,8 @@ import Testing
     "CREATE TABLE t (a DEFAULT TRUE, b DEFAULT word, id UUID PRIMARY KEY NOT NULL, c DEFAULT \"two words\", d DEFAULT -0x10)",
   ]
 
-  @Test(arguments: tables)
-  func `a table made from its description has the same description`(sql: String) throws {
+  @Test("a table made from its description has the same description", arguments: tables)
+  func aTableMadeFromItsDescriptionHasTheSameDescription(sql: String) throws {
     let original = try description(CaptureBench(sql))
     let received = try overTheWire(original)
     #expect(received == original)
@@ -46,7 +46,8 @@ import Testing
     #expect(try description(copy) == original)
   }
 
-  @Test func `defaults that are literals keep their value, others are left out`() throws {
+  @Test("defaults that are literals keep their value, others are left out")
+  func defaultsThatAreLiteralsKeepTheirValueOthersAreLeftOut() throws {
     let bench = try CaptureBench(
       #"""
       CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a DEFAULT -5, b DEFAULT 1.5e3, c DEFAULT 'it''s', d DEFAULT x'0aFF',
@@ -62,7 +63,8 @@ import Testing
       ])
   }
 
-  @Test func `generated columns stay at home, and odd types become plain ones`() throws {
+  @Test("generated columns stay at home, and odd types become plain ones")
+  func generatedColumnsStayAtHomeAndOddTypesBecomePlainOnes() throws {
     let bench = try CaptureBench(
       """
       CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a VARCHAR ( 20 ), g AS (a), b "weird-int", c COLLATE swiftCompare)
@@ -73,7 +75,8 @@ import Testing
     #expect(columns.map(\.collation) == [.binary, .binary, .binary, .binary])
   }
 
-  @Test func `a missing column is added with its default, and is NULL where there is none`() throws {
+  @Test("a missing column is added with its default, and is NULL where there is none")
+  func aMissingColumnIsAddedWithItsDefaultAndIsNULLWhereThereIsNone() throws {
     let bench = try CaptureBench(
       """
       CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a TEXT NOT NULL DEFAULT 'x' COLLATE NOCASE, b INTEGER NOT NULL,
@@ -144,29 +147,33 @@ import Testing
     #expect(throws: FormatError.self) { try table.createTable() }
   }
 
-  @Test(arguments: hostile)
-  func `a description that breaks a rule is refused when read and when made into SQL`(
+  @Test("a description that breaks a rule is refused when read and when made into SQL", arguments: hostile)
+  func aDescriptionThatBreaksARuleIsRefusedWhenReadAndWhenMadeIntoSQL(
     description: SchemaDescription
   ) throws {
     #expect(throws: FormatError.self) { try overTheWire(description) }
     #expect(throws: FormatError.self) { try description.createTable() }
   }
 
-  @Test(arguments: [
-    "TEXT UNIQUE", "TEXT NOT NULL", "TEXT CHECK (1)", "TEXT DEFAULT 5", "x); DROP TABLE t; --", "TEXT AS (1)", "a\"b",
-    "TEXT  TWO", " TEXT", "TEXT ", "DECIMAL(10,2", "DECIMAL(a)", "DECIMAL(1,2,3)", "DECIMAL()", "(5)", "T-X", "1TEXT",
-    "text references", "Generated Always", "TÉXT", "X(1)(2)", String(repeating: "X", count: 65),
-  ])
-  func `no declared type carries more than a type`(type: String) {
+  @Test(
+    "no declared type carries more than a type",
+    arguments: [
+      "TEXT UNIQUE", "TEXT NOT NULL", "TEXT CHECK (1)", "TEXT DEFAULT 5", "x); DROP TABLE t; --", "TEXT AS (1)", "a\"b",
+      "TEXT  TWO", " TEXT", "TEXT ", "DECIMAL(10,2", "DECIMAL(a)", "DECIMAL(1,2,3)", "DECIMAL()", "(5)", "T-X", "1TEXT",
+      "text references", "Generated Always", "TÉXT", "X(1)(2)", String(repeating: "X", count: 65),
+    ])
+  func noDeclaredTypeCarriesMoreThanAType(type: String) {
     #expect(SchemaDescription.isDeclaredType(type) == false)
   }
 
-  @Test(arguments: ["", "TEXT", "varchar(20)", "DECIMAL(10,2)", "UNSIGNED BIG INT", "my_type2", "DECIMAL (10,2)"])
-  func `common declared types are types`(type: String) {
+  @Test(
+    "common declared types are types",
+    arguments: ["", "TEXT", "varchar(20)", "DECIMAL(10,2)", "UNSIGNED BIG INT", "my_type2", "DECIMAL (10,2)"])
+  func commonDeclaredTypesAreTypes(type: String) {
     #expect(SchemaDescription.isDeclaredType(type) == (type != "DECIMAL (10,2)"))
   }
 
-  @Test func `the wire form is this`() throws {
+  @Test("the wire form is this") func theWireFormIsThis() throws {
     let description = SchemaDescription(
       name: "t",
       columns: [

@@ -44,26 +44,28 @@ import Testing
     ("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a, sqlite_x AS (a))", "the column sqlite_x is not synchronized"),
   ]
 
-  @Test(arguments: refused)
-  func `each unfit table is refused with its rule`(schema: String, word: String) throws {
+  @Test("each unfit table is refused with its rule", arguments: refused)
+  func eachUnfitTableIsRefusedWithItsRule(schema: String, word: String) throws {
     let found = try violations(schema)
     #expect(found.count == 1, "\(found)")
     #expect(found.allSatisfy { $0.hasPrefix("t: ") && $0.contains(word) }, "\(found)")
   }
 
-  @Test(arguments: ["mesh_x", "MESH_x", "sqlite_x", "Sqlite_schema"])
-  func `reserved names are refused`(name: String) throws {
+  @Test("reserved names are refused", arguments: ["mesh_x", "MESH_x", "sqlite_x", "Sqlite_schema"])
+  func reservedNamesAreRefused(name: String) throws {
     #expect(try violations("", [name]).allSatisfy { $0.contains("reserved") })
     #expect(try violations("", [name]).count == 1)
   }
 
-  @Test(arguments: [
-    "a DEFAULT (slug()), b", "a CHECK (slug(a) > 0), b", "a, b AS (slug(a))", "a, b); CREATE INDEX i ON t (slug(a)",
-    "a, b); CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT slug(); END; CREATE TABLE u (x",
-    "a, b); CREATE TRIGGER g BEFORE UPDATE OF a ON t BEGIN SELECT slug(); END; CREATE TABLE u (x",
-    "a, b); CREATE TRIGGER g AFTER DELETE ON t WHEN slug() BEGIN SELECT 1; END; CREATE TABLE u (x",
-  ])
-  func `functions that only an app has are refused by name`(columns: String) throws {
+  @Test(
+    "functions that only an app has are refused by name",
+    arguments: [
+      "a DEFAULT (slug()), b", "a CHECK (slug(a) > 0), b", "a, b AS (slug(a))", "a, b); CREATE INDEX i ON t (slug(a)",
+      "a, b); CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT slug(); END; CREATE TABLE u (x",
+      "a, b); CREATE TRIGGER g BEFORE UPDATE OF a ON t BEGIN SELECT slug(); END; CREATE TABLE u (x",
+      "a, b); CREATE TRIGGER g AFTER DELETE ON t WHEN slug() BEGIN SELECT 1; END; CREATE TABLE u (x",
+    ])
+  func functionsThatOnlyAnAppHasAreRefusedByName(columns: String) throws {
     let slug = DatabaseFunction("slug", argumentCount: nil, pure: true) { _ in 1 }
     let bench = try CaptureBench()
     // An app registers the function, and makes the table; the node's connection does not know it.
@@ -80,23 +82,26 @@ import Testing
     #expect(found.allSatisfy { $0.contains("function: slug") }, "\(found)")
   }
 
-  @Test(arguments: [
-    "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, p REFERENCES t ON DELETE CASCADE ON UPDATE CASCADE)",
-    "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, p REFERENCES T (ID) ON DELETE SET NULL ON UPDATE RESTRICT)",
-    "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL UNIQUE)",
-    "CREATE TABLE t (id TEXT PRIMARY KEY) WITHOUT ROWID", "CREATE TABLE t (id TEXT PRIMARY KEY) STRICT",
-    "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a); CREATE UNIQUE INDEX i ON t (a, id)",
-    "CREATE TABLE t (id UUID PRIMARY KEY NOT NULL, a DEFAULT CURRENT_TIMESTAMP CHECK (length(a) > 1), b AS (upper(a)))",
-    """
-    CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a); CREATE VIRTUAL TABLE f USING fts5(a, content=t);
-    CREATE TRIGGER g AFTER INSERT ON t BEGIN INSERT INTO f (rowid, a) VALUES (NEW.rowid, NEW.a); END
-    """,
-  ])
-  func `fit tables are accepted`(schema: String) throws {
+  @Test(
+    "fit tables are accepted",
+    arguments: [
+      "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, p REFERENCES t ON DELETE CASCADE ON UPDATE CASCADE)",
+      "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, p REFERENCES T (ID) ON DELETE SET NULL ON UPDATE RESTRICT)",
+      "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL UNIQUE)",
+      "CREATE TABLE t (id TEXT PRIMARY KEY) WITHOUT ROWID", "CREATE TABLE t (id TEXT PRIMARY KEY) STRICT",
+      "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a); CREATE UNIQUE INDEX i ON t (a, id)",
+      "CREATE TABLE t (id UUID PRIMARY KEY NOT NULL, a DEFAULT CURRENT_TIMESTAMP CHECK (length(a) > 1), b AS (upper(a)))",
+      """
+      CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a); CREATE VIRTUAL TABLE f USING fts5(a, content=t);
+      CREATE TRIGGER g AFTER INSERT ON t BEGIN INSERT INTO f (rowid, a) VALUES (NEW.rowid, NEW.a); END
+      """,
+    ])
+  func fitTablesAreAccepted(schema: String) throws {
     #expect(try violations(schema).isEmpty)
   }
 
-  @Test func `cycles of references are accepted, and tables that are synchronized already count`() throws {
+  @Test("cycles of references are accepted, and tables that are synchronized already count")
+  func cyclesOfReferencesAreAcceptedAndTablesThatAreSynchronizedAlreadyCount() throws {
     let bench = try CaptureBench(
       """
       CREATE TABLE a (id TEXT PRIMARY KEY NOT NULL, b REFERENCES b); CREATE TABLE b (id TEXT PRIMARY KEY NOT NULL, a
@@ -110,7 +115,9 @@ import Testing
     }
   }
 
-  @Test func `a custom collation on the key is refused, and no other`() throws {
+  @Test("a custom collation on the key is refused, and no other") func aCustomCollationOnTheKeyIsRefusedAndNoOther()
+    throws
+  {
     let found = try violations(
       """
       CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL COLLATE swiftCompare);
@@ -120,8 +127,8 @@ import Testing
     #expect(found.allSatisfy { $0.hasPrefix("t: ") && $0.contains("collation swiftCompare") })
   }
 
-  @Test func `a trigger that names a table which is not here is told from one that calls what only an app has`() throws
-  {
+  @Test("a trigger that names a table which is not here is told from one that calls what only an app has")
+  func aTriggerThatNamesATableWhichIsNotHereIsToldFromOneThatCallsWhatOnlyAnAppHas() throws {
     let found = try violations(
       """
       CREATE TABLE aux (x); CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL);
@@ -130,7 +137,7 @@ import Testing
     #expect(found.count == 1 && found.allSatisfy { $0.contains("no such table: main.aux); create it") }, "\(found)")
   }
 
-  @Test func `one error lists every reason of every table`() throws {
+  @Test("one error lists every reason of every table") func oneErrorListsEveryReasonOfEveryTable() throws {
     let bench = try CaptureBench(
       "CREATE TABLE t (id INTEGER PRIMARY KEY, a UNIQUE, p REFERENCES x ON DELETE RESTRICT); CREATE TABLE u (a)")
     let error = #expect(throws: StoreError.self) {

@@ -20,8 +20,10 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
     }
   }
 
-  @Test(arguments: [(-1, .timeNotGreater), (0, .timeNotGreater), (1, .stored)] as [(Int64, StoreOutcome)])
-  func `a time is later than the one before it`(step: Int64, outcome: StoreOutcome) throws {
+  @Test(
+    "a time is later than the one before it",
+    arguments: [(-1, .timeNotGreater), (0, .timeNotGreater), (1, .stored)] as [(Int64, StoreOutcome)])
+  func aTimeIsLaterThanTheOneBeforeIt(step: Int64, outcome: StoreOutcome) throws {
     let peer = try peer()
     var forger = try Forger(9)
     let time = HybridTime(milliseconds: peer.now)
@@ -31,7 +33,7 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
     #expect(try peer.store.log.storedVector(Peer.zone)[forger.author] == (outcome == .stored ? 2 : 1))
   }
 
-  @Test func `a change set names the one before it`() throws {
+  @Test("a change set names the one before it") func aChangeSetNamesTheOneBeforeIt() throws {
     let peer = try peer()
     var forger = try Forger(9)
     let time = HybridTime(milliseconds: peer.now)
@@ -42,8 +44,10 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
     #expect(try peer.store.log.storedVector(Peer.zone)[forger.author] == 1)
   }
 
-  @Test(arguments: [(0, .partOutOfOrder), (1, .stored), (2, .partOutOfOrder)] as [(UInt64, StoreOutcome)])
-  func `a part continues its unit`(index: UInt64, outcome: StoreOutcome) throws {
+  @Test(
+    "a part continues its unit",
+    arguments: [(0, .partOutOfOrder), (1, .stored), (2, .partOutOfOrder)] as [(UInt64, StoreOutcome)])
+  func aPartContinuesItsUnit(index: UInt64, outcome: StoreOutcome) throws {
     let peer = try peer()
     var forger = try Forger(9)
     let time = HybridTime(milliseconds: peer.now)
@@ -52,7 +56,8 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
     #expect(try take([first, second], peer) == [.stored, outcome])
   }
 
-  @Test func `a cut leaves its own number, and what it took back comes again once nothing refuses it`() throws {
+  @Test("a cut leaves its own number, and what it took back comes again once nothing refuses it")
+  func aCutLeavesItsOwnNumberAndWhatItTookBackComesAgainOnceNothingRefusesIt() throws {
     let peer = try peer()
     var forger = try Forger(9)
     let chain = try chain(&forger, 3, peer)
@@ -65,7 +70,8 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
     #expect(try peer.rows("SELECT id FROM t") == ["1", "2", "3"])
   }
 
-  @Test func `a cut that a crash left half done is finished, whatever the limits are by then`() throws {
+  @Test("a cut that a crash left half done is finished, whatever the limits are by then")
+  func aCutThatACrashLeftHalfDoneIsFinishedWhateverTheLimitsAreByThen() throws {
     let peer = try peer()
     var forger = try Forger(9)
     let chain = try chain(&forger, 3, peer)
@@ -79,7 +85,8 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
     #expect(try peer.rows("SELECT cut FROM mesh_head") == ["NULL"])
   }
 
-  @Test func `what is here above a cut that is not carried out yet is neither merged nor waited for`() throws {
+  @Test("what is here above a cut that is not carried out yet is neither merged nor waited for")
+  func whatIsHereAboveACutThatIsNotCarriedOutYetIsNeitherMergedNorWaitedFor() throws {
     let peer = try peer()
     var forger = try Forger(9)
     let chain = try chain(&forger, 3, peer)
@@ -90,7 +97,8 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
     #expect(try peer.rows("SELECT id FROM t") == ["1", "2"])
   }
 
-  @Test func `what is signed at the bound of the future is merged, and a millisecond later it waits`() throws {
+  @Test("what is signed at the bound of the future is merged, and a millisecond later it waits")
+  func whatIsSignedAtTheBoundOfTheFutureIsMergedAndAMillisecondLaterItWaits() throws {
     for (ahead, waiting) in [(Choices.clockBound, [:]), (Choices.clockBound + 1, [WaitingReason.futureTime: 1])] {
       let peer = try peer()
       var forger = try Forger(9)
@@ -101,7 +109,7 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
     }
   }
 
-  @Test func `what is here and not merged is nobody's past`() throws {
+  @Test("what is here and not merged is nobody's past") func whatIsHereAndNotMergedIsNobodysPast() throws {
     let (peer, reader) = (try peer(1), try peer(2))
     var (early, late) = (try Forger(8), try Forger(9))
     let (time, future) = (

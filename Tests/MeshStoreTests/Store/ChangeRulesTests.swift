@@ -37,7 +37,8 @@ import Testing
     }
   }
 
-  @Test func `names are those of tables and columns that an app can have`() {
+  @Test("names are those of tables and columns that an app can have")
+  func namesAreThoseOfTablesAndColumnsThatAnAppCanHave() {
     #expect(!isRefused([row()]))
     for name in ["", "mesh_log", "MESH_x", "mesh_\u{301}", "sqlite_master", "t\0", "t\0a"] {
       #expect(isRefused([row()], table: name), "\(name)")
@@ -49,7 +50,7 @@ import Testing
     #expect(!isRefused([row()], columns: ["\u{e4}", "a\u{308}"]), "two names for SQLite, one text for Swift")
   }
 
-  @Test func `no stamp is later than its change set`() {
+  @Test("no stamp is later than its change set") func noStampIsLaterThanItsChangeSet() {
     let late = Stamp(time: time.next, author: own)
     #expect(isRefused([row(stamp: late)]))
     #expect(isRefused([row(fields: [.init(column: 0, stamp: late, value: .value(.null))])]))
@@ -58,7 +59,7 @@ import Testing
     #expect(!isRefused([row(fields: [.init(column: 0, stamp: earlier, value: .value(.null))])]))
   }
 
-  @Test func `another's stamps come with a birth alone`() {
+  @Test("another's stamps come with a birth alone") func anothersStampsComeWithABirthAlone() {
     let foreign = Stamp(time: time, author: other)
     let field = RowChange.Field(column: 0, stamp: foreign, value: .value(.null))
     #expect(!isRefused([row(stamp: foreign, fields: [field])]), "a record that moved")
@@ -88,7 +89,7 @@ import Testing
     #expect(UInt64.max.nextLife == .max && UInt64.max.nextGeneration == .max)
   }
 
-  @Test func `the long values of a part are bounded together`() {
+  @Test("the long values of a part are bounded together") func theLongValuesOfAPartAreBoundedTogether() {
     func fields(_ sizes: Int...) -> [RowChange.Field] {
       sizes.enumerated().map { .init(column: $0, value: .long(ordinal: UInt64($0), size: $1, isText: true)) }
     }

@@ -26,7 +26,7 @@ import Testing
     #expect(isWhole && !isBeyond)
   }
 
-  @Test func `a device fills its own bound to the byte`() throws {
+  @Test("a device fills its own bound to the byte") func aDeviceFillsItsOwnBoundToTheByte() throws {
     var quota = try quota()
     let isWhole = quota.take(StoreLimits.waitingBytes, device(1))
     let isBeyond = quota.take(1, device(1))
@@ -37,7 +37,8 @@ import Testing
     #expect(isTooMuch)
   }
 
-  @Test func `all together fill theirs to the byte, and beyond it each has its share to the byte`() throws {
+  @Test("all together fill theirs to the byte, and beyond it each has its share to the byte")
+  func allTogetherFillTheirsToTheByteAndBeyondItEachHasItsShareToTheByte() throws {
     var quota = try quota()
     for number in UInt8(1)...3 {
       let isTaken = quota.take(StoreLimits.waitingBytes, device(number))
@@ -53,7 +54,8 @@ import Testing
     #expect(!isBeyond && isShare && !isBeyondShare)
   }
 
-  @Test func `what waits is counted, and counted no more once it is merged`() throws {
+  @Test("what waits is counted, and counted no more once it is merged")
+  func whatWaitsIsCountedAndCountedNoMoreOnceItIsMerged() throws {
     let peer = try Peer(1, schema: table, track: ["t"])
     var forger = try Forger(9)
     let time = HybridTime(milliseconds: peer.now + Choices.clockBound + 1)

@@ -9,7 +9,8 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
 @Suite struct SliceTests {
   private func peer() throws -> Peer { try Peer(1, schema: table, track: ["t"]) }
 
-  @Test func `a unit goes on after each restart at the row that it stopped at, inside a part too`() throws {
+  @Test("a unit goes on after each restart at the row that it stopped at, inside a part too")
+  func aUnitGoesOnAfterEachRestartAtTheRowThatItStoppedAtInsideAPartToo() throws {
     let peer = try peer()
     try peer.apply()
     var forger = try Forger(9)
@@ -36,7 +37,8 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
     #expect(try peer.store.localWrites.pendingCount() == 0)
   }
 
-  @Test func `a transaction merges values in pieces up to the size that one may have`() throws {
+  @Test("a transaction merges values in pieces up to the size that one may have")
+  func aTransactionMergesValuesInPiecesUpToTheSizeThatOneMayHave() throws {
     let peer = try peer()
     try peer.apply()
     var forger = try Forger(9)
@@ -87,18 +89,19 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
     return try peer.apply()
   }
 
-  @Test func `pieces that follow each other make a value`() throws {
+  @Test("pieces that follow each other make a value") func piecesThatFollowEachOtherMakeAValue() throws {
     let peer = try peer()
     #expect(try pieces([(0, Array("abc".utf8)), (3, Array("def".utf8))], peer) == [:])
     #expect(try peer.rows("SELECT count(*) FROM t WHERE v = 'abcdef'") == ["1"])
   }
 
   @Test(
+    "pieces out of order, with gaps, too few or too many make none, and nothing of the unit is kept",
     arguments: [
       [(3, "def"), (0, "abc")], [(0, "abc"), (4, "def")], [(0, "abc"), (2, "def")], [(0, "abc")],
       [(0, "abc"), (3, "def"), (6, "g")], [(0, "abc"), (3, "defg")], [(0, "abc"), (0, "abc")],
     ] as [[(UInt64, String)]])
-  func `pieces out of order, with gaps, too few or too many make none, and nothing of the unit is kept`(
+  func piecesOutOfOrderWithGapsTooFewOrTooManyMakeNoneAndNothingOfTheUnitIsKept(
     wrong: [(UInt64, String)]
   ) throws {
     let peer = try peer()

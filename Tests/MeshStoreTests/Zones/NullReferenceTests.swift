@@ -87,8 +87,10 @@ import Testing
     for device in [alice, laptop] { #expect(try device.rows("SELECT * FROM notes") == ["n|r3|old"]) }
   }
 
-  @Test(arguments: ["before", "after", "beside"])
-  func `what was written to a row that does not go with the deleted root is kept as a receipt`(order: String) throws {
+  @Test(
+    "what was written to a row that does not go with the deleted root is kept as a receipt",
+    arguments: ["before", "after", "beside"])
+  func whatWasWrittenToARowThatDoesNotGoWithTheDeletedRootIsKeptAsAReceipt(order: String) throws {
     let (alice, bob) = (try withNote(SharedList.alice()), try withNotes(SharedList.bob()))
     try bob.pull(SharedList.share, from: alice)
     let digest = try bob.store.zones.digest(SharedList.share)
@@ -111,7 +113,8 @@ import Testing
     #expect(try bob.store.localWrites.pendingCount() == 0)
   }
 
-  @Test func `what was on its way to a share that is left stays private, with what was written to it`() throws {
+  @Test("what was on its way to a share that is left stays private, with what was written to it")
+  func whatWasOnItsWayToAShareThatIsLeftStaysPrivateWithWhatWasWrittenToIt() throws {
     let (alice, bob) = (try withNote(SharedList.alice()), try withNotes(SharedList.bob()))
     try bob.pull(SharedList.share, from: alice)
     try bob.run("INSERT INTO notes VALUES ('own', NULL, 'old')")

@@ -42,7 +42,8 @@ import Testing
     #expect(try member.held().isEmpty)
   }
 
-  @Test func `a cut that takes several slices leaves each record as it was without what was cut`() throws {
+  @Test("a cut that takes several slices leaves each record as it was without what was cut")
+  func aCutThatTakesSeveralSlicesLeavesEachRecordAsItWasWithoutWhatWasCut() throws {
     let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
     let count = 2 * Choices.slice + 100
     try alice.run(

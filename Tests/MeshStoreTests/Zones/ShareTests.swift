@@ -393,8 +393,10 @@ import Testing
     #expect(try bob.store.zones.digest(Self.share) == alice.store.zones.digest(Self.share))
   }
 
-  @Test(arguments: [false, true])
-  func `what was written to a share that had ended is kept as receipts, and restored to that alone`(isCopied: Bool)
+  @Test(
+    "what was written to a share that had ended is kept as receipts, and restored to that alone",
+    arguments: [false, true])
+  func whatWasWrittenToAShareThatHadEndedIsKeptAsReceiptsAndRestoredToThatAlone(isCopied: Bool)
     throws
   {
     let (alice, bob) = (try alice(), try bob())

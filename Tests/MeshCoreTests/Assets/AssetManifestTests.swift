@@ -32,7 +32,7 @@ import Testing
     return manifest
   }
 
-  @Test func chunksAreProvenOneByOne() throws {
+  @Test("a manifest proves each chunk by its bytes and its index") func chunksAreProvenOneByOne() throws {
     let content = (0..<Limits.chunk + 9).map { UInt8(truncatingIfNeeded: $0 &* 31) }
     let made = manifest(content)
     let manifest = try #require(made)
@@ -44,7 +44,8 @@ import Testing
     #expect(!manifest.isChunk(last + [0], 1, cryptography))
   }
 
-  @Test func theNameTellsContentSizeAndKey() throws {
+  @Test("an asset's name changes with the content and the key, and tells the size")
+  func theNameTellsContentSizeAndKey() throws {
     let content = [UInt8](repeating: 1, count: 20_000)
     let made = manifest(content)
     let asset = try #require(made).asset(cryptography)
@@ -54,7 +55,8 @@ import Testing
     #expect(asset.size == 20_000 && asset.chunkCount == 1)
   }
 
-  @Test func whatIsReadIsWhatWasWritten() throws {
+  @Test("a manifest decodes to what was encoded, and no proper prefix decodes")
+  func whatIsReadIsWhatWasWritten() throws {
     let made = manifest([UInt8](repeating: 1, count: 600_000))
     let manifest = try #require(made)
     #expect(try decode(manifest.encoded) == manifest)
@@ -64,7 +66,8 @@ import Testing
     }
   }
 
-  @Test func aSizeFitsItsChunksAndItsLimits() {
+  @Test("a manifest is rejected if its size exceeds a limit or contradicts its chunks")
+  func aSizeFitsItsChunksAndItsLimits() {
     #expect(throws: FormatError.self) { try decode(encoded(size: Limits.inlineBlob, chunks: 1)) }
     #expect(throws: Never.self) { try decode(encoded(size: Limits.inlineBlob + 1, chunks: 1)) }
     #expect(throws: FormatError.trailing) { try decode(encoded(size: Limits.chunk, chunks: 2)) }
@@ -77,7 +80,7 @@ import Testing
   }
 
   /// The longest there can be fits into a change set with others.
-  @Test func manifestsOfARowFitIntoAPart() {
+  @Test("a manifest takes less than an eighth of a change set") func manifestsOfARowFitIntoAPart() {
     #expect(AssetManifest.encodedBound(size: Limits.asset) < Limits.changeSet / 8)
   }
 }
@@ -97,7 +100,9 @@ import Testing
     return writer.bytes
   }
 
-  @Test(arguments: [0, 1, 7, 8, 63, 64, 65, 130, 3_815])
+  @Test(
+    "a chunk set contains exactly the inserted chunks, also after it is decoded",
+    arguments: [0, 1, 7, 8, 63, 64, 65, 130, 3_815])
   func whatIsInsertedIsThere(count: Int) throws {
     var set = ChunkSet(count: count)
     #expect(set.isComplete == (count == 0) && set.firstMissing() == (count == 0 ? nil : 0))
@@ -113,13 +118,14 @@ import Testing
     #expect(set.firstMissing() == count - 1 && set.firstMissing(from: count) == nil)
   }
 
-  @Test func bitsBeyondTheLastChunkAreRefused() {
+  @Test("a chunk set with bits beyond its last chunk is rejected") func bitsBeyondTheLastChunkAreRefused() {
     #expect(throws: FormatError.self) { try decode([3, 0b1000]) }
     #expect(throws: FormatError.truncated) { try decode([9, 0]) }
     #expect(throws: FormatError.self) { try decode([0xff, 0xff, 0x7f]) }
   }
 
-  @Test func anInlineBLOBOverTheLimitIsMalformed() throws {
+  @Test("a change set with an inline BLOB above the limit is rejected")
+  func anInlineBLOBOverTheLimitIsMalformed() throws {
     func decode(_ count: Int) throws -> ChangeSetBody {
       let device = try #require(DeviceID([UInt8](repeating: 1, count: 32)))
       let author = Author(device: device, instance: InstanceID(1))

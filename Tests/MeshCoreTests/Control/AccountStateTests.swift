@@ -3,7 +3,7 @@ import MeshCrypto
 import Testing
 
 @Suite struct AccountStateTests {
-  @Test func statesMergeByUnionInAnyOrder() {
+  @Test("account states merge to the same state in any order") func statesMergeByUnionInAnyOrder() {
     var generator = Generator(seed: 81)
     for _ in 0..<100 {
       let base = generator.accountState()
@@ -22,7 +22,8 @@ import Testing
     }
   }
 
-  @Test func ofTwoCertificatesOfOneDeviceEverybodyKeepsTheSame() throws {
+  @Test("an account keeps the same certificate of a device in any order of arrival")
+  func ofTwoCertificatesOfOneDeviceEverybodyKeepsTheSame() throws {
     let world = try World()
     func certificate(_ serial: UInt8, _ name: String) throws -> Certificate {
       let request = try #require(CertificateRequest(name: name, for: world.account, secrets: world.desk.keys))
@@ -41,7 +42,8 @@ import Testing
     #expect(kept.count == 1)
   }
 
-  @Test func aRevocationBeatsItsCertificateWheneverItComes() throws {
+  @Test("a revocation that arrives before its certificate still revokes the device")
+  func aRevocationBeatsItsCertificateWheneverItComes() throws {
     let world = try World()
     var state = try #require(AccountState(world.genesis, world.cryptography))
     let isRevocationTaken = state.insert(world.revocation, world.cryptography)
@@ -51,7 +53,8 @@ import Testing
     #expect(state.certificate(world.lap.id) == nil && state.isRevoked(world.lap.id))
   }
 
-  @Test func whatTheAccountDidNotSignIsRefused() throws {
+  @Test("an account rejects certificates that it did not sign or whose device did not ask it")
+  func whatTheAccountDidNotSignIsRefused() throws {
     let world = try World()
     var state = try #require(AccountState(world.genesis, world.cryptography))
     let forged = Certificate(
@@ -70,7 +73,8 @@ import Testing
     #expect(!isStolen && other.certificates.isEmpty)
   }
 
-  @Test func aStateThatLacksRevocationsOnTheirWayIsStillReadable() throws {
+  @Test("an account state with too many live devices can still be decoded")
+  func aStateThatLacksRevocationsOnTheirWayIsStillReadable() throws {
     var generator = Generator(seed: 82)
     var state = try #require(AccountState(generator.genesis(), StubCryptography()))
     for _ in 0..<Limits.liveDevices + 1 { state.insert(generator.certificate(state.id), StubCryptography()) }

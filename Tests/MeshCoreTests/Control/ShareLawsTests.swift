@@ -74,7 +74,9 @@ import Testing
     [2, 3, 4, 5].flatMap { [log.author($0, 1), log.author($0, 2)] }
   }
 
-  @Test(arguments: TestSeeds.through(60 as UInt64))
+  @Test(
+    "the state of any closed part of a log equals a plain reading in any order",
+    arguments: TestSeeds.through(60 as UInt64))
   func theStateIsWhatAPlainReadingSaysInAnyOrderAndOfAnyClosedPart(seed: UInt64) throws {
     var generator = Generator(seed: seed)
     let log = try history(&generator, steps: 24).log
@@ -137,7 +139,9 @@ import Testing
     #expect(log.state == records.state && log.people == whole.people)
   }
 
-  @Test(arguments: TestSeeds.through(60 as UInt64))
+  @Test(
+    "records of removed participants and revoked devices restore no permission",
+    arguments: TestSeeds.through(60 as UInt64))
   func theRemovedAndTheRevokedUndoNothing(seed: UInt64) throws {
     var generator = Generator(seed: 1_000 + seed)
     var history = try history(&generator, steps: 16)
@@ -181,7 +185,8 @@ import Testing
   }
 
   /// All logs of four of the owner's words by two devices: each has seen all of its own device's before, and any of the other's.
-  @Test func ofAllSmallLogsTheStateIsWhatAPlainReadingSays() throws {
+  @Test("the state of every log of two devices and four decisions equals a plain reading")
+  func ofAllSmallLogsTheStateIsWhatAPlainReadingSays() throws {
     let words: [Permission?] = [nil, .readOnly, .readWrite]
     for choice in TestSeeds.some(of: Array(0..<81)) {
       for seen in 0..<16 {

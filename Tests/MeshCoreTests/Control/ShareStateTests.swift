@@ -13,7 +13,7 @@ import Testing
     log.state.participants[log.ids[account]]?.status
   }
 
-  @Test func aShareHasItsRootAndItsOwner() throws {
+  @Test("a share has a root and an owner with read-write permission") func aShareHasItsRootAndItsOwner() throws {
     let log = try share()
     #expect(log.state.root == ControlLog.root && log.state.owner == log.ids[0])
     #expect(permission(log, 0) == .readWrite && permission(log, 1) == nil)
@@ -21,7 +21,7 @@ import Testing
     #expect(log.state.citation(log.ids[0]) == nil && log.state.citation(log.ids[1]) == nil)
   }
 
-  @Test func theOwnersLastWordStands() throws {
+  @Test("the owner's latest decision sets a participant's permission") func theOwnersLastWordStands() throws {
     var log = try share()
     try log.set(0, 1, .readWrite)
     #expect(permission(log, 1) == .readWrite)
@@ -32,7 +32,8 @@ import Testing
     #expect(log.state.accounts == [log.ids[0], log.ids[1]])
   }
 
-  @Test func ofTwoWordsThatDidNotSeeEachOtherTheMoreRestrictiveStands() throws {
+  @Test("the more restrictive of two concurrent decisions about a participant wins")
+  func ofTwoWordsThatDidNotSeeEachOtherTheMoreRestrictiveStands() throws {
     var log = try share()
     let grant = try log.set(0, 1, .readOnly)
     try log.set(0, 1, .readWrite, after: [grant])
@@ -42,7 +43,8 @@ import Testing
     #expect(permission(log, 1) == .readWrite)
   }
 
-  @Test func nobodyButTheOwnerDecides() throws {
+  @Test("a participant cannot change permissions or the title, or stop the share")
+  func nobodyButTheOwnerDecides() throws {
     var log = try share()
     try log.set(0, 1, .readOnly)
     try log.set(2, 1, .readWrite)
@@ -54,7 +56,8 @@ import Testing
     #expect(!log.state.isStopped && log.state.title == log.state.root?.table, "not what another called it")
   }
 
-  @Test func aParticipantWritesByTheGrantItCites() throws {
+  @Test("a participant may write only if it cites its own account's grant")
+  func aParticipantWritesByTheGrantItCites() throws {
     var log = try share()
     let grant = try log.set(0, 1, .readWrite)
     let state = log.state
@@ -66,7 +69,8 @@ import Testing
     #expect(state.limit(log.author(0, 1), citing: nil) == nil)
   }
 
-  @Test func whatWasLostStaysLostAndTheNextGrantBeginsAnew() throws {
+  @Test("a new grant does not lift the cutoff of an earlier one")
+  func whatWasLostStaysLostAndTheNextGrantBeginsAnew() throws {
     var log = try share()
     let first = try log.set(0, 1, .readWrite)
     try log.set(0, 1, .readOnly, cuts: [log.author(2, 1): 5])
@@ -78,7 +82,8 @@ import Testing
     #expect(state.limit(log.author(2, 2), citing: second.id) == nil)
   }
 
-  @Test func ofTwoCutsTheLesserHoldsAndAnAuthorThatOneDoesNotNameEndsAtZero() throws {
+  @Test("the lower of two cutoffs holds, and an author missing from one ends at zero")
+  func ofTwoCutsTheLesserHoldsAndAnAuthorThatOneDoesNotNameEndsAtZero() throws {
     var log = try share()
     let grant = try log.set(0, 1, .readWrite)
     try log.set(0, 1, .readOnly, cuts: [log.author(2, 1): 5, log.author(3, 1): 2], after: [grant])
@@ -87,7 +92,8 @@ import Testing
     #expect(log.state.limit(log.author(3, 1), citing: grant.id) == 0)
   }
 
-  @Test func aGrantThatIsBeatenUnseenLetsNobodyWrite() throws {
+  @Test("a grant that loses to a concurrent removal never permits writes")
+  func aGrantThatIsBeatenUnseenLetsNobodyWrite() throws {
     var log = try share()
     let first = try log.set(0, 1, .readOnly)
     let grant = try log.set(0, 1, .readWrite, after: [first])
@@ -100,7 +106,8 @@ import Testing
 
   // MARK: Invites
 
-  @Test func anyMemberLetsInByAnOpenInviteThatItKnows() throws {
+  @Test("any member admits accounts by an open invite, even a read-only one")
+  func anyMemberLetsInByAnOpenInviteThatItKnows() throws {
     var log = try share()
     let invite = try log.invite(0, .readOnly)
     try log.set(0, 1, .readWrite)
@@ -113,7 +120,8 @@ import Testing
     #expect(permission(log, 3) == .readOnly, "who only reads lets in too")
   }
 
-  @Test func strangersAndWhoeverLacksTheSecretLetNobodyIn() throws {
+  @Test("an admission fails if its device is a stranger, lacks the secret or breaks the terms")
+  func strangersAndWhoeverLacksTheSecretLetNobodyIn() throws {
     var log = try share()
     let invite = try log.invite(0)
     let single = try log.invite(0, use: .limited(1, by: log.device(0)))
@@ -128,7 +136,8 @@ import Testing
     #expect(permission(log, 3) == .readWrite)
   }
 
-  @Test func aRemovedMemberLetsNobodyInAnyMore() throws {
+  @Test("a removed member's admissions count only if the removal has seen them")
+  func aRemovedMemberLetsNobodyInAnyMore() throws {
     var log = try share()
     let invite = try log.invite(0)
     let grant = try log.set(0, 1, .readWrite)
@@ -139,7 +148,8 @@ import Testing
     #expect(permission(log, 3) == nil, "it was made up beside the removal")
   }
 
-  @Test func aRevokedInviteLetsInNobodyButThoseWhoStay() throws {
+  @Test("a revoked invite admits only the accounts that every revocation lists")
+  func aRevokedInviteLetsInNobodyButThoseWhoStay() throws {
     var log = try share()
     let invite = try log.invite(0)
     try log.set(0, 1, .readWrite)
@@ -166,7 +176,8 @@ import Testing
     #expect(log.state.limit(log.author(4, 1), citing: late.id) == 0)
   }
 
-  @Test func whomTheOwnerRemovedNoOpenInviteLetsInAgain() throws {
+  @Test("an open invite does not readmit a removed account, but the owner can")
+  func whomTheOwnerRemovedNoOpenInviteLetsInAgain() throws {
     var log = try share()
     let invite = try log.invite(0)
     try log.admit(1, 4, by: invite)
@@ -180,7 +191,8 @@ import Testing
 
   // MARK: Leaving, stopping, revoked devices
 
-  @Test func whoLeavesIsOutUntilAGrantThatHasSeenIt() throws {
+  @Test("a participant that left stays out until a grant that has seen its leave")
+  func whoLeavesIsOutUntilAGrantThatHasSeenIt() throws {
     var log = try share()
     let invite = try log.invite(0)
     let grant = try log.admit(0, 2, by: invite)
@@ -196,7 +208,7 @@ import Testing
     #expect(permission(log, 1) == .readOnly)
   }
 
-  @Test func whoLeftComesBackByAnOpenInvite() throws {
+  @Test("a participant that left can come back by an open invite") func whoLeftComesBackByAnOpenInvite() throws {
     var log = try share()
     let invite = try log.invite(0)
     let first = try log.admit(0, 2, by: invite)
@@ -207,7 +219,7 @@ import Testing
     #expect(log.state.limit(log.author(2, 2), citing: second.id) == nil)
   }
 
-  @Test func whenTheOwnerStopsNobodyElseIsAMember() throws {
+  @Test("a stopped share keeps its owner as the only member") func whenTheOwnerStopsNobodyElseIsAMember() throws {
     var log = try share()
     try log.set(0, 1, .readWrite)
     try log.append(1, .stop)
@@ -215,7 +227,8 @@ import Testing
     #expect(log.state.accounts.contains(log.ids[1]), "it may have the log")
   }
 
-  @Test func whatAStolenDeviceSaidBeyondItsCutDoesNotCount() throws {
+  @Test("decisions of a revoked device after its cutoff have no effect")
+  func whatAStolenDeviceSaidBeyondItsCutDoesNotCount() throws {
     var log = try share()
     let last = try log.set(1, 1, .readOnly)
     let known = log.records
@@ -228,7 +241,8 @@ import Testing
     #expect(permission(log, 1) == .readOnly && permission(log, 2) == nil)
   }
 
-  @Test func anotherBranchOfAStolenDevicesRecordsDoesNotCount() throws {
+  @Test("a revoked device's record on another branch than its cutoff has no effect")
+  func anotherBranchOfAStolenDevicesRecordsDoesNotCount() throws {
     var log = try share()
     var thief = log
     let last = try log.set(1, 1, .readOnly)
@@ -238,7 +252,8 @@ import Testing
     #expect(log.state(of: log.records + [forged]).permission(log.ids[1]) == .readOnly)
   }
 
-  @Test func aCutDoesNotLiftAnOlderWordAboveALaterOne() throws {
+  @Test("a cutoff of a revoked device leaves the owner's later removal in force")
+  func aCutDoesNotLiftAnOlderWordAboveALaterOne() throws {
     var log = try share()
     try log.set(0, 1, .readWrite)
     // Stolen: it speaks twice, and the owner removes on top of that.
@@ -250,7 +265,8 @@ import Testing
     #expect(status(log, 1) == .removed)
   }
 
-  @Test func aParticipantsAccountCutsItsOwnDevice() throws {
+  @Test("a participant sets the cutoff of its own revoked device and mints a new epoch")
+  func aParticipantsAccountCutsItsOwnDevice() throws {
     var log = try share()
     let grant = try log.set(0, 1, .readWrite)
     try log.epoch(0)
@@ -267,7 +283,8 @@ import Testing
 
   // MARK: Epochs
 
-  @Test func anEpochCoversRemovalsAndLeavesAndIsMintedByWhoMayWrite() throws {
+  @Test("a removal or leave ends the current epoch, and only a writer mints the next")
+  func anEpochCoversRemovalsAndLeavesAndIsMintedByWhoMayWrite() throws {
     var log = try share()
     try log.set(0, 1, .readWrite)
     try log.set(0, 2, .readOnly)
@@ -309,7 +326,8 @@ import Testing
     #expect(PlainZone(log.records, log).currentEpochs == [epoch.id.bytes])
   }
 
-  @Test func anEpochOfWhoWasLoweredIsNotCurrentAnyMore() throws {
+  @Test("an epoch is no longer current after its author becomes read-only")
+  func anEpochOfWhoWasLoweredIsNotCurrentAnyMore() throws {
     var log = try share()
     try log.set(0, 1, .readWrite)
     try log.epoch(2)

@@ -3,7 +3,8 @@ import Testing
 @testable import MeshCore
 
 @Suite struct ZoneStateTests {
-  @Test func theOrderOfArrivalDoesNotMatter() throws {
+  @Test("a zone's state does not depend on the order in which its records arrive")
+  func theOrderOfArrivalDoesNotMatter() throws {
     var generator = Generator(seed: 71)
     for _ in 0..<60 {
       var log = try ControlLog(devices: 4)
@@ -31,7 +32,8 @@ import Testing
     }
   }
 
-  @Test func anUnknownActChangesNothingButTheHeads() throws {
+  @Test("an unknown act moves the tips of the control log and changes nothing else")
+  func anUnknownActChangesNothingButTheHeads() throws {
     var log = try ControlLog(devices: 1)
     try log.epoch(0)
     let before = log.state
@@ -41,7 +43,8 @@ import Testing
     #expect(after.owner == before.owner && after.cuts == before.cuts && after.epochs == before.epochs)
   }
 
-  @Test func aGenesisThatDoesNotOpenTheZonesIdOwnsNothing() throws {
+  @Test("a genesis that does not match the zone's id sets no owner")
+  func aGenesisThatDoesNotOpenTheZonesIdOwnsNothing() throws {
     var log = try ControlLog(devices: 1)
     let stranger = try #require(AccountID(fill(9)))
     let forged = try log.append(0, .genesis(account: stranger, nonce: fill(0x41)))
@@ -51,7 +54,8 @@ import Testing
     #expect(log.state(of: []).owner == nil)
   }
 
-  @Test func recordsOfOtherZonesAndOfStrangersHaveNoEffect() throws {
+  @Test("records of other zones and of strangers have no effect")
+  func recordsOfOtherZonesAndOfStrangersHaveNoEffect() throws {
     var log = try ControlLog(devices: 2)
     let other = try ControlRecord(
       zone: #require(ZoneID(fill(3))), parents: [], number: 1, previous: nil, act: .epoch(commitment: fill(1)),
@@ -68,7 +72,8 @@ import Testing
     #expect(log.state.currentEpoch != nil)
   }
 
-  @Test func cutsTakeTheLeastOfEachInstance() throws {
+  @Test("several cutoffs of a device limit each instance to the lowest number")
+  func cutsTakeTheLeastOfEachInstance() throws {
     var log = try ControlLog(devices: 3)
     let genesis = log.records
     try log.cut(0, 2, [1: 9, 2: 4, 3: 7], after: genesis)
@@ -81,7 +86,7 @@ import Testing
     #expect(state.limit(log.author(1, 1), citing: nil) == nil)
   }
 
-  @Test func onlyAnEpochThatHasSeenEveryCutIsCurrent() throws {
+  @Test("an epoch is current only if it has seen every cutoff") func onlyAnEpochThatHasSeenEveryCutIsCurrent() throws {
     var log = try ControlLog(devices: 3)
     let first = try log.epoch(0)
     #expect(log.state.currentEpoch?.id.bytes == first.id.bytes)
@@ -95,14 +100,15 @@ import Testing
     #expect(log.state.epochs[try #require(EpochID(beside.id.bytes))]?.isCurrent == false)
   }
 
-  @Test func ofSeveralCurrentEpochsTheLowestIdIsUsed() throws {
+  @Test("a zone uses the current epoch with the lowest id") func ofSeveralCurrentEpochsTheLowestIdIsUsed() throws {
     var log = try ControlLog(devices: 2)
     let genesis = log.records
     let epochs = [try log.epoch(0, after: genesis), try log.epoch(1, after: genesis)]
     #expect(log.state.currentEpoch?.id.bytes == epochs.map(\.id).min()?.bytes)
   }
 
-  @Test func anEpochOfARevokedDeviceIsNeverCurrent() throws {
+  @Test("an epoch minted by a revoked device is kept and is never current")
+  func anEpochOfARevokedDeviceIsNeverCurrent() throws {
     var log = try ControlLog(devices: 2)
     let epoch = try log.epoch(1)
     log.revoke(1)
@@ -142,7 +148,8 @@ import Testing
     #expect(cut.state.currentEpoch?.id.bytes == fresh.id.bytes)
   }
 
-  @Test func aCutIsTheAccountsWordWhoeverBringsIt() throws {
+  @Test("a cutoff stays in force when the device that recorded it is revoked")
+  func aCutIsTheAccountsWordWhoeverBringsIt() throws {
     // 2 brings the cut of 3, 1 that of 2, and all three are revoked.
     var log = try ControlLog(devices: 4)
     for bringer in [2, 1, 0] {
@@ -152,7 +159,7 @@ import Testing
     }
   }
 
-  @Test func aCutThatIsRepeatedStopsNoEpoch() throws {
+  @Test("a repeated cutoff does not end the current epoch") func aCutThatIsRepeatedStopsNoEpoch() throws {
     var log = try ControlLog(devices: 3)
     let cut = try log.cut(0, 2, [1: 5])
     let epoch = try log.epoch(0)
@@ -160,7 +167,8 @@ import Testing
     #expect(log.state.currentEpoch?.id.bytes == epoch.id.bytes)
   }
 
-  @Test func aDeviceEndsItsOwnInstancesAndNoOthers() throws {
+  @Test("an end record limits that instance of its author and no other")
+  func aDeviceEndsItsOwnInstancesAndNoOthers() throws {
     var log = try ControlLog(devices: 3)
     let epoch = try log.epoch(0)
     try log.append(1, .end(instance: InstanceID(7), number: 4))
@@ -172,7 +180,8 @@ import Testing
     #expect(state.cuts.isEmpty && state.currentEpoch?.id.bytes == epoch.id.bytes, "it goes on as another")
   }
 
-  @Test func aForkEndsItsAuthorAtTheLastUnitBeforeIt() throws {
+  @Test("a fork ends the instance at the last whole unit before it")
+  func aForkEndsItsAuthorAtTheLastUnitBeforeIt() throws {
     var log = try ControlLog(devices: 3)
     try log.append(1, .fork(try log.fork(2, 7, after: 9)))
     #expect(log.state.limit(log.author(2, 7), citing: nil) == 9)
@@ -186,7 +195,7 @@ import Testing
     #expect(log.state.limit(log.author(2, 10), citing: nil) == 0)
   }
 
-  @Test func aLiarThatForksEverywhereEndsAtZero() throws {
+  @Test("an instance with more forks than the limit ends at zero") func aLiarThatForksEverywhereEndsAtZero() throws {
     var log = try ControlLog(devices: 2)
     for place in 0..<UInt64(Limits.forks) { try log.append(0, .fork(try log.fork(1, 7, after: 100 - place))) }
     #expect(log.state.limit(log.author(1, 7), citing: nil) == 101 - UInt64(Limits.forks))
@@ -283,7 +292,7 @@ import Testing
     #expect(after.limit(ofUnknown: Author(device: device, instance: InstanceID(1))) == 0)
   }
 
-  @Test func theLesserOfCutAndEndHolds() throws {
+  @Test("the lower of a cutoff and an end limits the instance") func theLesserOfCutAndEndHolds() throws {
     var log = try ControlLog(devices: 2)
     let end = try log.append(1, .end(instance: InstanceID(1), number: 4))
     try log.cut(0, 1, [1: 9, 2: 3], last: end)
@@ -292,7 +301,7 @@ import Testing
     #expect(log.state.limit(log.author(1, 3), citing: nil) == 0)
   }
 
-  @Test func theLastTitleStands() throws {
+  @Test("the title with the latest time wins") func theLastTitleStands() throws {
     var log = try ControlLog(devices: 2)
     #expect(log.state.title.isEmpty)
     try log.append(0, .title("new", time: HybridTime(9)))
@@ -300,7 +309,8 @@ import Testing
     #expect(log.state.title == "new")
   }
 
-  @Test func aDeepLogIsReadWithoutRecursionAndItsCutsAreFound() throws {
+  @Test("an epoch finds a cutoff that lies 5,000 records back")
+  func aDeepLogIsReadWithoutRecursionAndItsCutsAreFound() throws {
     var log = try ControlLog(devices: 3)
     var last = try log.cut(0, 2, [1: 5])
     for _ in 0..<5_000 { last = try log.append(1, .unknown(tag: 77, bytes: []), after: [last]) }
@@ -309,7 +319,8 @@ import Testing
     #expect(log.state.heads == [epoch.id])
   }
 
-  @Test func aLogWithMoreHeadsThanARecordNamesIsGatheredInSeveralRecords() throws {
+  @Test("several records gather more tips than one record can name")
+  func aLogWithMoreHeadsThanARecordNamesIsGatheredInSeveralRecords() throws {
     var log = try ControlLog(devices: 2)
     let genesis = log.records
     for branch in 0..<Limits.controlHeads + 30 {
@@ -322,7 +333,8 @@ import Testing
     #expect(log.state.heads == [second.id])
   }
 
-  @Test func anActThatIsTooLongForARecordIsRefusedWhereItIsMade() throws {
+  @Test("a control record rejects an act that exceeds its size limit")
+  func anActThatIsTooLongForARecordIsRefusedWhereItIsMade() throws {
     var log = try ControlLog(devices: 2)
     let points = Dictionary(uniqueKeysWithValues: (1...400).map { (UInt64($0), UInt64(1)) })
     #expect(throws: FormatError.limit("control record")) { try log.cut(0, 1, points) }

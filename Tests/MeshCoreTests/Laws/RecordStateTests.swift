@@ -41,7 +41,8 @@ import Testing
     return Array(states)
   }()
 
-  @Test func theLawsHoldForEveryPairAndTripleOfASmallModel() throws {
+  @Test("merging 100 small states is idempotent, commutative and associative")
+  func theLawsHoldForEveryPairAndTripleOfASmallModel() throws {
     let states = Self.small
     #expect(states.count == 100)
     let places = Dictionary(uniqueKeysWithValues: states.enumerated().map { ($1, $0) })
@@ -74,7 +75,8 @@ import Testing
     }
   }
 
-  @Test func anyOrderAndGroupingOfAHistoryGivesTheSameState() {
+  @Test("a history merges to the same state in any order and grouping")
+  func anyOrderAndGroupingOfAHistoryGivesTheSameState() {
     var generator = Generator(seed: 22)
     for _ in 0..<2_000 {
       let history = Self.history(&generator)
@@ -91,7 +93,8 @@ import Testing
     let loser: Stamp
   }
 
-  @Test func everyBeatenCellIsReportedOnceInWhateverOrderTheWritesCome() {
+  @Test("a merge reports each overwritten cell once in any order of writes")
+  func everyBeatenCellIsReportedOnceInWhateverOrderTheWritesCome() {
     var generator = Generator(seed: 23)
     for _ in 0..<2_000 {
       let history = Self.history(&generator)
@@ -107,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func bothSidesOfAMergeReportTheSameLosses() {
+  @Test("both sides of a merge report the same lost values") func bothSidesOfAMergeReportTheSameLosses() {
     var generator = Generator(seed: 24)
     for _ in 0..<2_000 {
       let history = Self.history(&generator)
@@ -125,7 +128,8 @@ import Testing
     }
   }
 
-  @Test func aStateMergedAgainReportsNoLossOfWhatStands() {
+  @Test("a state merged with itself stays the same and loses no value")
+  func aStateMergedAgainReportsNoLossOfWhatStands() {
     var generator = Generator(seed: 25)
     for _ in 0..<500 {
       let state = Self.joined(Self.history(&generator))
@@ -134,7 +138,7 @@ import Testing
     }
   }
 
-  @Test func aDeletedGenerationHasNoColumns() {
+  @Test("a deleted or unborn row has no cells") func aDeletedGenerationHasNoColumns() {
     let stamp = Stamp(time: HybridTime(1), author: Self.authors[0])
     let deleted = State(generation: 2, life: stamp, cells: [0: Self.cell(stamp, 0)])
     #expect(deleted.cells.isEmpty && !deleted.isAlive)

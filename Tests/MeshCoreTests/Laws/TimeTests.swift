@@ -2,7 +2,8 @@ import MeshCore
 import Testing
 
 @Suite struct TimeTests {
-  @Test func aClockStrictlyIncreasesWhateverTheWallClockDoes() {
+  @Test("the hybrid clock strictly increases even if the wall clock goes back")
+  func aClockStrictlyIncreasesWhateverTheWallClockDoes() {
     var generator = Generator(seed: 31)
     var clock = HybridClock()
     for _ in 0..<20_000 {
@@ -22,14 +23,15 @@ import Testing
     }
   }
 
-  @Test func ticksAtOneMomentCountOnIntoTheNextMillisecond() {
+  @Test("more ticks than the counter holds run into the next millisecond")
+  func ticksAtOneMomentCountOnIntoTheNextMillisecond() {
     var clock = HybridClock()
     for _ in 0..<70_000 { _ = clock.tick(noted: 5, now: 5) }
     #expect(clock.last == HybridTime(5 << 16 + 69_999))
     #expect(clock.last.milliseconds == 6)
   }
 
-  @Test func timesOutsideOfFortyEightBitsAreClamped() {
+  @Test("a hybrid time clamps milliseconds to 48 bits") func timesOutsideOfFortyEightBitsAreClamped() {
     #expect(HybridTime(milliseconds: -1) == .zero)
     #expect(HybridTime(milliseconds: .min) == .zero)
     #expect(HybridTime(milliseconds: .max).milliseconds == 1 << 48 - 1)
@@ -50,12 +52,13 @@ import Testing
     #expect(HybridTime(importedAt: HybridTime(.max)).isImport)
   }
 
-  @Test func theLastTimeOfAllIsKept() {
+  @Test("the clock stays at the greatest time once it is reached") func theLastTimeOfAllIsKept() {
     var clock = HybridClock(last: HybridTime(.max))
     #expect(clock.tick(noted: 1, now: 1) == HybridTime(.max))
   }
 
-  @Test func stampsAreTotallyOrderedByTimeThenDeviceThenInstance() {
+  @Test("stamps have a total order by time, then device, then instance")
+  func stampsAreTotallyOrderedByTimeThenDeviceThenInstance() {
     var generator = Generator(seed: 32)
     let devices: [DeviceID] = [generator.identifier(), generator.identifier()]
     var stamps: [Stamp] = []

@@ -18,7 +18,7 @@ import Testing
     return [.null] + integers.map { .integer($0) } + reals.map { .real($0) } + texts.flatMap { [.text($0), .blob($0)] }
   }()
 
-  @Test func theOrderIsStrictTotalAndTransitive() {
+  @Test("the order of values is strict, total and transitive") func theOrderIsStrictTotalAndTransitive() {
     let values = Self.edges
     for a in values {
       for b in values {
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func theOrderIsSQLites() throws {
+  @Test("values sort in the order that SQLite gives them") func theOrderIsSQLites() throws {
     var generator = Generator(seed: 51)
     var pairs = Self.edges.flatMap { a in Self.edges.map { (a, $0) } }
     for _ in 0..<5_000 {

@@ -18,7 +18,8 @@ import Testing
     return union
   }
 
-  @Test func unionIsTheLeastVectorThatCoversBoth() {
+  @Test("the union of two version vectors is the least vector that covers both")
+  func unionIsTheLeastVectorThatCoversBoth() {
     var generator = Generator(seed: 42)
     for _ in 0..<2_000 {
       let (a, b, c) = (vector(&generator), vector(&generator), vector(&generator))
@@ -33,14 +34,14 @@ import Testing
     }
   }
 
-  @Test func anAuthorAtZeroIsNotListed() {
+  @Test("a version vector does not list an author at zero") func anAuthorAtZeroIsNotListed() {
     var vector = VersionVector([Self.authors[0]: 0, Self.authors[1]: 2])
     #expect(vector.authors == [Self.authors[1]])
     vector[Self.authors[1]] = 0
     #expect(vector == VersionVector())
   }
 
-  @Test func countsOfHugeNumbersDoNotWrapRound() {
+  @Test("the count of missing change sets stops at the greatest integer") func countsOfHugeNumbersDoNotWrapRound() {
     let huge = VersionVector([Self.authors[0]: .max, Self.authors[1]: 1])
     #expect(huge.count(beyond: VersionVector()) == .max)
   }
@@ -57,7 +58,8 @@ import Testing
     return CausalContext(entries)
   }
 
-  @Test func aContextAdvancedByADifferenceHasAllOfBoth() throws {
+  @Test("a context advanced by a difference covers both contexts")
+  func aContextAdvancedByADifferenceHasAllOfBoth() throws {
     var generator = Generator(seed: 43)
     for _ in 0..<2_000 {
       let (earlier, later) = (context(&generator), context(&generator))
@@ -69,7 +71,8 @@ import Testing
     }
   }
 
-  @Test func aContextThatACutTookBackIsLeftOutOfTheDifference() throws {
+  @Test("the difference of two contexts leaves out an author whose number went back")
+  func aContextThatACutTookBackIsLeftOutOfTheDifference() throws {
     let (cut, other) = (Self.authors[0], Self.authors[1])
     let signed = CausalContext([
       cut: .init(number: 9, time: HybridTime(90)), other: .init(number: 1, time: HybridTime(10)),
@@ -84,7 +87,8 @@ import Testing
     #expect(advanced[cut]?.number == 9 && advanced[other]?.number == 2)
   }
 
-  @Test func aContextThatGoesBackIsRefusedAndChangesNothing() {
+  @Test("a context rejects a difference with an older number or time and stays unchanged")
+  func aContextThatGoesBackIsRefusedAndChangesNothing() {
     let author = Self.authors[0]
     let known = CausalContext([author: .init(number: 5, time: HybridTime(50))])
     let others: [(number: UInt64, time: UInt64)] = [(4, 60), (6, 40), (5, 60), (6, 50), (5, 50)]
@@ -98,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func aStampWasSeenUpToItsAuthorsTime() {
+  @Test("a context has seen an author's stamps up to the author's time") func aStampWasSeenUpToItsAuthorsTime() {
     let time = HybridTime(milliseconds: 1_800_000_000_000)
     let context = CausalContext([Self.authors[0]: .init(number: 1, time: time)])
     #expect(context.hasSeen(Stamp(time: time, author: Self.authors[0])))

@@ -16,7 +16,7 @@ import Testing
     } catch { return error }
   }
 
-  @Test func everySingleWrongCharacterIsNoticed() {
+  @Test("a device invite with one wrong character is rejected") func everySingleWrongCharacterIsNoticed() {
     let text = Array(Self.link.text)
     for index in text.indices {
       for character in "abcdefghijklmnopqrstuvwxyz234567" where character != text[index] {
@@ -27,7 +27,8 @@ import Testing
     }
   }
 
-  @Test func aMissingDoubledOrSwappedCharacterIsNoticed() {
+  @Test("a device invite with a missing, doubled or swapped character is rejected")
+  func aMissingDoubledOrSwappedCharacterIsNoticed() {
     let text = Array(Self.link.text)
     for index in text.indices.dropLast() {
       var (less, more, swapped) = (text, text, text)
@@ -40,7 +41,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [" %", "%\n", "\t%\r\n", "\n\n%  "])
+  @Test(
+    "a device invite is accepted in upper case and with blanks around it",
+    arguments: [" %", "%\n", "\t%\r\n", "\n\n%  "])
   func blanksAroundAndUpperCaseAreTolerated(form: String) throws {
     for variant in [Self.link.text, Self.link.text.uppercased()] {
       let pasted = form.split(separator: "%", omittingEmptySubsequences: false).joined(separator: variant)
@@ -48,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func otherTextsOfAMeshAreNamed() {
+  @Test("an error names the kind of text that was pasted instead of a device invite") func otherTextsOfAMeshAreNamed() {
     #expect(fault("mesh-share-abcd") == .otherKind("an invite to a share", wanted: .device))
     #expect(fault("MESH-RECOVERY-abcd") == .otherKind("an account's recovery key", wanted: .device))
     #expect(fault(Self.link.account.description) == .otherKind("the id of an account", wanted: .device))
@@ -56,7 +59,8 @@ import Testing
     #expect(fault("") == .notALink(wanted: .device))
   }
 
-  @Test func aLaterVersionAndWrongContentAreToldApart() {
+  @Test("the errors for a later version, malformed content and damaged text differ")
+  func aLaterVersionAndWrongContentAreToldApart() {
     func text(_ content: [UInt8]) -> String {
       var writer = ByteWriter()
       writer.raw(content)
@@ -71,7 +75,8 @@ import Testing
     #expect(fault(LinkKind.device.prefix + "aaaa") == .damaged)
   }
 
-  @Test func addressesBeyondTheLimitsAreLeftOutSoThatTheTextCanBeRead() throws {
+  @Test("a device invite leaves out addresses that exceed its limits")
+  func addressesBeyondTheLimitsAreLeftOutSoThatTheTextCanBeRead() throws {
     let long = String(repeating: "x", count: Limits.name + 1)
     let many = [long] + (0..<20).map { "host-\($0):7404" }
     let link = DeviceLink(seed: fill(1), account: Self.link.account, expires: 1, addresses: many)

@@ -7,7 +7,7 @@ import Testing
     return generator.identifier()
   }()
 
-  @Test func anIdsOwnTextHasNoFault() {
+  @Test("the displayed text of a zone's id has a fixed length and no fault") func anIdsOwnTextHasNoFault() {
     var generator = Generator(seed: 92)
     for _ in 0..<200 {
       let zone: ZoneID = generator.identifier()
@@ -17,7 +17,7 @@ import Testing
   }
 
   /// The checksum is linear: what is found in one text of a length is found in every one.
-  @Test func everySingleWrongCharacterOfAnIdIsNoticed() {
+  @Test("an id with one wrong character is rejected") func everySingleWrongCharacterOfAnIdIsNoticed() {
     let text = Array(Self.device.description)
     var tried = 0
     for index in text.indices {
@@ -32,7 +32,7 @@ import Testing
     #expect(tried == text.count * 38)
   }
 
-  @Test func aMissingOrDoubledCharacterIsNoticed() {
+  @Test("an id with a missing or doubled character is rejected") func aMissingOrDoubledCharacterIsNoticed() {
     let text = Array(Self.device.description)
     for index in text.indices {
       var (less, more) = (text, text)
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [" %", "%\n", "\t%\r\n", "\n\n%  "])
+  @Test("an id is accepted in upper case and with blanks around it", arguments: [" %", "%\n", "\t%\r\n", "\n\n%  "])
   func blanksAroundAndUpperCaseAreNoFault(form: String) {
     let text = Self.device.description
     for variant in [text, text.uppercased()] {
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func anIdOfAnotherKindIsNamed() throws {
+  @Test("an error names the kind of id that was given and the kind expected") func anIdOfAnotherKindIsNamed() throws {
     var generator = Generator(seed: 93)
     let zone: ZoneID = generator.identifier()
     let fault = try #require(DeviceID.fault(inDisplayed: zone.description))
@@ -64,13 +64,15 @@ import Testing
     #expect(DeviceID.fault(inDisplayed: "") != nil)
   }
 
-  @Test func twoKindsOfIdWithTheSameBytesHaveDifferentChecksums() throws {
+  @Test("ids of different kinds with the same bytes have different checksums")
+  func twoKindsOfIdWithTheSameBytesHaveDifferentChecksums() throws {
     let zone = try #require(ZoneID(Self.device.bytes))
     let renamed = "zone-" + Self.device.description.dropFirst("device-".count)
     #expect(zone.description != renamed && ZoneID.fault(inDisplayed: renamed) != nil)
   }
 
-  @Test func base32IsReadAsWrittenAndOnlyThat() {
+  @Test("base32 decodes what it encodes, in either case, and rejects malformed text")
+  func base32IsReadAsWrittenAndOnlyThat() {
     var generator = Generator(seed: 94)
     for _ in 0..<500 {
       let bytes = generator.bytes(generator.below(40))
@@ -83,11 +85,13 @@ import Testing
     for wrong in ["a", "abc", "abcdef", "ab1", "a b", "ab=", "ab\n", "ah"] { #expect(Base32.decode(wrong) == nil) }
   }
 
-  @Test func theChecksumIsCRC32() {
+  @Test("the checksum of an id is CRC-32") func theChecksumIsCRC32() {
     #expect(checksum(Array("123456789".utf8)) == 0xcbf4_3926)
   }
 
-  @Test(arguments: [(0, "0"), (0xab, "ab"), (.max, "ffffffffffffffff")] as [(UInt64, String)])
+  @Test(
+    "an instance is shown in hexadecimal, alone and with its author",
+    arguments: [(0, "0"), (0xab, "ab"), (.max, "ffffffffffffffff")] as [(UInt64, String)])
   func anInstanceIsShownInHexadecimalWhereverItIsShown(value: UInt64, text: String) throws {
     #expect("\(InstanceID(value))" == text)
     let device = try #require(DeviceID([UInt8](repeating: 1, count: 32)))

@@ -56,7 +56,7 @@ import Testing
     return ChangeSetBody(context: context, content: .changes([lists, items]))
   }
 
-  @Test func aHeaderIsReadAndWritten() throws {
+  @Test("a change set header decodes from its vector and encodes to it") func aHeaderIsReadAndWritten() throws {
     let bytes = try file.bytes("header")
     var reader = ByteReader(bytes)
     var size = 0
@@ -67,13 +67,14 @@ import Testing
     #expect(writer.bytes == bytes)
   }
 
-  @Test func aBodyOfTwoTablesIsReadAndWritten() throws {
+  @Test("a body of two tables decodes from its vector and encodes to it")
+  func aBodyOfTwoTablesIsReadAndWritten() throws {
     let bytes = try file.bytes("body")
     #expect(try ChangeSetBody(bytes, author: world.desk.author) == body)
     #expect(body.encoded(author: world.desk.author) == bytes)
   }
 
-  @Test func anAssetIsWhatItsBytesAndTheZoneSay() throws {
+  @Test("the key, manifest and id of an asset equal the vectors") func anAssetIsWhatItsBytesAndTheZoneSay() throws {
     let content = (0..<300_000).map { UInt8($0 % 251) }
     let key = AssetManifest.key(of: world.zone, world.cryptography)
     #expect(key == (try file.bytes("asset key")))
@@ -92,7 +93,7 @@ import Testing
     #expect(body.encoded(author: world.desk.author) == bytes)
   }
 
-  @Test func aPieceIsReadAndWritten() throws {
+  @Test("a piece of a long value decodes from its vector and encodes to it") func aPieceIsReadAndWritten() throws {
     let bytes = try file.bytes("piece")
     let piece = ChangeSetBody(
       context: CausalContext(),
@@ -101,7 +102,8 @@ import Testing
     #expect(piece.encoded(author: world.desk.author) == bytes)
   }
 
-  @Test func keysOfBodiesAndNoncesAreDerivedFromTheEpochs() throws {
+  @Test("the body key, nonce key and commitment are derived from the epoch's key")
+  func keysOfBodiesAndNoncesAreDerivedFromTheEpochs() throws {
     #expect(world.epochKey.bytes == (try file.bytes("epoch key")))
     #expect(world.epochKey.commitment(world.cryptography) == (try file.bytes("commitment")))
     #expect(world.epochKey.body(world.cryptography) == (try file.bytes("body key")))
@@ -110,7 +112,8 @@ import Testing
         == (try file.bytes("nonce key")))
   }
 
-  @Test func aWholeChangeSetIsMadeReadAndDecrypted() throws {
+  @Test("a change set is built, decoded and decrypted as its vector says")
+  func aWholeChangeSetIsMadeReadAndDecrypted() throws {
     let bytes = try file.bytes("change set")
     let made = try ChangeSet(
       header, body: body.encoded(author: world.desk.author), key: world.epochKey, secrets: world.desk.keys,
@@ -124,7 +127,8 @@ import Testing
     #expect(try ChangeSetBody(decrypted, author: world.desk.author) == body)
   }
 
-  @Test func anyAlteredByteOfAChangeSetIsNoticed() throws {
+  @Test("a change set with an altered byte fails its signature and its cipher")
+  func anyAlteredByteOfAChangeSetIsNoticed() throws {
     let bytes = try file.bytes("change set")
     for index in bytes.indices {
       var altered = bytes
@@ -138,7 +142,8 @@ import Testing
     }
   }
 
-  @Test func aChangeSetThatIsCutShortOrTooLongIsRefused() throws {
+  @Test("a change set that is truncated or too long is rejected")
+  func aChangeSetThatIsCutShortOrTooLongIsRefused() throws {
     let bytes = try file.bytes("change set")
     for count in bytes.indices {
       #expect(throws: FormatError.self) { try ChangeSet(Array(bytes[..<count]), with: world.cryptography) }

@@ -93,7 +93,8 @@ import Testing
     return try #require(ForkProof(one, other))
   }
 
-  @Test func recordsOfEachActAreReadAndWritten() throws {
+  @Test("a control record of each act decodes from its vector and encodes to it")
+  func recordsOfEachActAreReadAndWritten() throws {
     for (name, record) in try log() {
       let bytes = try file.bytes(name)
       #expect(record.encoded == bytes, "\(name)")
@@ -105,7 +106,8 @@ import Testing
     }
   }
 
-  @Test func whatARecordProvesIsVerified() throws {
+  @Test("a control record is sound only if its cutoff or fork proof is signed")
+  func whatARecordProvesIsVerified() throws {
     func record(_ act: ControlAct) throws -> ControlRecord {
       try ControlRecord(
         zone: world.zone, parents: [], number: 1, previous: nil, act: act, secrets: world.desk.keys, world.cryptography)
@@ -136,7 +138,7 @@ import Testing
     }
   }
 
-  @Test func everyByteOfAClaimCounts() throws {
+  @Test("a share claim with an altered byte or for another zone is not sound") func everyByteOfAClaimCounts() throws {
     let bytes = try VectorFile("session").bytes("share claim")
     func claim(_ bytes: [UInt8]) -> ShareClaim? {
       guard case .shareClaim(_, let claim) = try? Message.decode(bytes) else { return nil }
@@ -151,7 +153,9 @@ import Testing
     }
   }
 
-  @Test(arguments: ["cut", "fork", "end", "invite", "removal", "admission"])
+  @Test(
+    "a control record with an altered byte is rejected",
+    arguments: ["cut", "fork", "end", "invite", "removal", "admission"])
   func anyAlteredByteOfARecordIsNoticed(name: String) throws {
     let bytes = try file.bytes(name)
     for index in bytes.indices {
@@ -162,7 +166,8 @@ import Testing
     }
   }
 
-  @Test func accountObjectsAreReadAndWritten() throws {
+  @Test("a genesis, request, certificate and revocation encode to their vectors")
+  func accountObjectsAreReadAndWritten() throws {
     let accounts = try VectorFile("accounts")
     #expect(try encoded(world.genesis.write) == accounts.bytes("genesis"))
     #expect(try encoded(world.desk.request.write) == accounts.bytes("request"))
@@ -193,7 +198,7 @@ import Testing
     #expect(isTaken && demoted.isUnconfirmed(world.lap.id))
   }
 
-  @Test func anAccountStateIsReadAndWritten() throws {
+  @Test("an account state decodes from its vector and encodes to it") func anAccountStateIsReadAndWritten() throws {
     let accounts = try VectorFile("accounts")
     let state = try world.state()
     #expect(state.encoded == (try accounts.bytes("state")))
@@ -205,7 +210,8 @@ import Testing
     #expect(read.isRevoked(world.lap.id) && read.liveDevices == [world.desk.id])
   }
 
-  @Test(arguments: ["state", "state of a later key"])
+  @Test(
+    "an account state with an altered byte is rejected or has another id", arguments: ["state", "state of a later key"])
   func anyAlteredByteOfAnAccountStateIsRefused(name: String) throws {
     let bytes = try VectorFile("accounts").bytes(name)
     for index in bytes.indices {

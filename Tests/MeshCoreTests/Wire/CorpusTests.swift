@@ -16,7 +16,7 @@ import Testing
       }
   }
 
-  @Test(arguments: WireForm.all)
+  @Test("each input of the corpus is rejected or has one encoding", arguments: WireForm.all)
   func everyInputIsRefusedOrHasOneEncoding(form: WireForm) throws {
     let inputs = try inputs(form)
     let accepted = try inputs.filter { try form.accepts($0) }

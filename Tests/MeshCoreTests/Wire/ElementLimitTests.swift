@@ -39,14 +39,14 @@ import Testing
     return body(tables)
   }
 
-  @Test func asManyElementsAsMayBeAreRead() throws {
+  @Test("a body with exactly the maximum number of elements decodes") func asManyElementsAsMayBeAreRead() throws {
     for body in [wide(0), many(0)] {
       #expect(body.elementCount == Limits.elements)
       #expect(try ChangeSetBody(body.encoded(author: author), author: author) == body)
     }
   }
 
-  @Test func oneElementMoreIsRefused() throws {
+  @Test("a body with one element above the maximum is rejected") func oneElementMoreIsRefused() throws {
     for body in [wide(1), many(1)] {
       #expect(body.elementCount == Limits.elements + 1)
       let bytes = body.encoded(author: author)
@@ -55,7 +55,8 @@ import Testing
     }
   }
 
-  @Test func aRowIsRefusedAtItsFirstFieldTooMany() throws {
+  @Test("a body whose rows have too many fields in total is rejected")
+  func aRowIsRefusedAtItsFirstFieldTooMany() throws {
     let rows = (0..<Limits.elements / 101).map { row($0, fields: 100) }
     let body = body([TableChanges(table: "wide", columns: names(100), rows: rows)])
     #expect(body.elementCount > Limits.elements)
@@ -64,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func columnsBeyondTheBoundAreRefused() throws {
+  @Test("a body with too many columns in total is rejected") func columnsBeyondTheBoundAreRefused() throws {
     let tables = (0...Limits.elements / Limits.columns).map {
       TableChanges(table: "t\($0)", columns: names(Limits.columns))
     }

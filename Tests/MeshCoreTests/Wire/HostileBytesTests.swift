@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  @Test(arguments: WireForm.all)
+  @Test("mutated bytes are rejected or have one encoding", arguments: WireForm.all)
   func mutatedBytesAreRefusedOrHaveOneEncoding(form: WireForm) throws {
     var generator = Generator(seed: 11)
     var accepted = 0
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test(arguments: WireForm.all)
+  @Test("no decoder accepts a proper prefix of an encoding", arguments: WireForm.all)
   func noProperPrefixIsAccepted(form: WireForm) throws {
     var generator = Generator(seed: 12)
     for _ in TestSeeds.through(30) {
@@ -55,13 +55,13 @@ import Testing
     }
   }
 
-  @Test(arguments: WireForm.all)
+  @Test("decoding random bytes does not crash", arguments: WireForm.all)
   func randomBytesDoNoHarm(form: WireForm) {
     var generator = Generator(seed: 13)
     for _ in TestSeeds.through(5_000) { _ = isAccepted(generator.bytes(generator.below(80)), form) }
   }
 
-  @Test(arguments: WireForm.all)
+  @Test("decoding a huge claimed count neither crashes nor exhausts memory", arguments: WireForm.all)
   func claimedCountsReserveNothing(form: WireForm) {
     // A count of anything up to 2⁶⁴, wherever it lies, followed by next to nothing.
     var generator = Generator(seed: 14)
@@ -74,7 +74,8 @@ import Testing
     }
   }
 
-  @Test func aListReservesNoMoreThanItsBytesCouldHold() throws {
+  @Test("a list that claims more elements than its bytes hold is truncated")
+  func aListReservesNoMoreThanItsBytesCouldHold() throws {
     var writer = ByteWriter()
     writer.varint(100_000)
     writer.raw(fill(0, 16))
@@ -84,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func onlyTheShortestVarintIsAccepted() {
+  @Test("a decoder accepts only the shortest form of a varint") func onlyTheShortestVarintIsAccepted() {
     for bytes: [UInt8] in [
       [0x80, 0], [0xff, 0], [0x81, 0x80, 0], [0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0],
       fill(0xff, 9) + [2], fill(0xff, 10), fill(0x80, 10) + [1], fill(0x80, 40),

@@ -3,7 +3,9 @@ import MeshCore
 import Testing
 
 @Suite struct PrimitiveVectorTests {
-  @Test(arguments: ["primitives", "identifiers", "accounts", "values", "changesets", "control", "session"])
+  @Test(
+    "the Python implementation writes the same vectors as those committed",
+    arguments: ["primitives", "identifiers", "accounts", "values", "changesets", "control", "session"])
   func anIndependentImplementationWritesTheSameVectors(file: String) throws {
     let script = VectorFile.folder.appendingPathComponent("vectors.py").path
     let committed = try String(
@@ -11,7 +13,7 @@ import Testing
     #expect(try Python.run([script, file + ".txt"]) == committed)
   }
 
-  @Test func integersAreReadAndWritten() throws {
+  @Test("integers decode from their vectors and encode to them") func integersAreReadAndWritten() throws {
     let file = try VectorFile("primitives")
     for name in file.names {
       let words = name.split(separator: " ")
@@ -47,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func valuesAreReadAndWritten() throws {
+  @Test("values decode from their vectors and encode to them") func valuesAreReadAndWritten() throws {
     let file = try VectorFile("values")
     let expected: [String: Value] = [
       "null": .null, "integer zero": .integer(0), "integer minus one": .integer(-1),
@@ -69,7 +71,7 @@ import Testing
     #expect(expected.count == file.names.filter { !$0.hasPrefix("refused") }.count)
   }
 
-  @Test func valuesThatBreakARuleAreRefused() throws {
+  @Test("values that break a rule of the format are rejected") func valuesThatBreakARuleAreRefused() throws {
     let file = try VectorFile("values")
     let refused = file.names.filter { $0.hasPrefix("refused") }
     #expect(refused.count == 6)
@@ -79,13 +81,15 @@ import Testing
     }
   }
 
-  @Test func minusZeroIsNotZeroAndAnEmptyBlobIsNotNull() {
+  @Test("minus zero differs from zero, an empty BLOB from NULL, and NaN equals NULL")
+  func minusZeroIsNotZeroAndAnEmptyBlobIsNotNull() {
     #expect(Value.real(-0.0 as Double) != .real(0.0 as Double))
     #expect(Value.blob([]) != .null)
     #expect(Value.real(Double.nan) == .null)
   }
 
-  @Test func identifiersHaveTheirDisplayedTexts() throws {
+  @Test("identifiers have the bytes and the displayed texts of their vectors")
+  func identifiersHaveTheirDisplayedTexts() throws {
     let file = try VectorFile("identifiers")
     let world = try World()
     #expect(world.account.bytes == (try file.bytes("account")))

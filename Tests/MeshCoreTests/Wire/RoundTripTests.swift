@@ -3,7 +3,7 @@ import MeshTesting
 import Testing
 
 @Suite struct RoundTripTests {
-  @Test(arguments: WireForm.all)
+  @Test("random values of each form decode to what was encoded", arguments: WireForm.all)
   func randomValuesAreReadAsTheyWereWritten(form: WireForm) throws {
     var generator = Generator(seed: 1)
     for turn in TestSeeds.through(1_000) {
@@ -11,7 +11,8 @@ import Testing
     }
   }
 
-  @Test func everyKindOfMessageIsAmongTheRandomOnes() throws {
+  @Test("the generator makes every kind of message, and each one round-trips")
+  func everyKindOfMessageIsAmongTheRandomOnes() throws {
     var generator = Generator(seed: 2)
     for kind in 0..<Generator.messageKinds {
       let message = generator.message(kind: kind)
@@ -20,7 +21,8 @@ import Testing
     }
   }
 
-  @Test func everyKindOfControlActIsAmongTheRandomOnes() throws {
+  @Test("the generator makes every kind of control act, and each one round-trips")
+  func everyKindOfControlActIsAmongTheRandomOnes() throws {
     var generator = Generator(seed: 4)
     for kind in 0..<Generator.actKinds {
       for _ in 0..<50 {
@@ -39,7 +41,8 @@ import Testing
     }
   }
 
-  @Test func aFieldStampThatEqualsTheRowsIsWrittenAsTheRows() throws {
+  @Test("a field's stamp that equals its row's stamp is not encoded")
+  func aFieldStampThatEqualsTheRowsIsWrittenAsTheRows() throws {
     var generator = Generator(seed: 3)
     let author = generator.author()
     let stamp = Stamp(time: HybridTime(9), author: author)

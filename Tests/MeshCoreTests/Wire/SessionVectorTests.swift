@@ -133,7 +133,8 @@ import Testing
     ]
   }
 
-  @Test func eachMessageIsReadAndWritten() throws {
+  @Test("each message decodes from its vector, and only at its exact length")
+  func eachMessageIsReadAndWritten() throws {
     let messages = try messages()
     let others = ["zone tag of the listener", "device link", "share link"]
     #expect(Set(messages.keys) == Set(file.names).subtracting(others))
@@ -148,13 +149,14 @@ import Testing
     }
   }
 
-  @Test func aMessageWithAnUnknownTagIsSkipped() throws {
+  @Test("a message with an unknown tag is skipped") func aMessageWithAnUnknownTagIsSkipped() throws {
     #expect(try Message.decode([37]) == nil)
     #expect(try Message.decode([0, 1, 2]) == nil)
     #expect(try Message.decode([255]) == nil)
   }
 
-  @Test func aHelloHoldsInItsSessionAndDirectionOnly() throws {
+  @Test("a hello is valid only in its own session and direction")
+  func aHelloHoldsInItsSessionAndDirectionOnly() throws {
     let hello = try hello()
     #expect(hello.isSigned(binding, world.cryptography))
     let elsewhere = [
@@ -170,7 +172,7 @@ import Testing
     #expect(joiningHello.proof?.isValid(handshakeHash: fill(0x62, 64), world.cryptography) == false)
   }
 
-  @Test func aClaimHoldsForItsAccountAndLinkOnly() throws {
+  @Test("a claim is valid only for its account and its invite") func aClaimHoldsForItsAccountAndLinkOnly() throws {
     let publicHalf = world.cryptography.publicKey(seed: World.linkSeed)
     let stranger = try #require(AccountID(fill(9)))
     #expect(claim.isSigned(account: world.account, publicHalf: publicHalf, world.cryptography))
@@ -180,14 +182,14 @@ import Testing
         account: world.account, publicHalf: world.cryptography.publicKey(seed: fill(0x32)), world.cryptography))
   }
 
-  @Test func aZoneTagDependsOnTheRole() throws {
+  @Test("a zone tag differs between the listener and the dialler") func aZoneTagDependsOnTheRole() throws {
     let listener = zoneTag(world.zone, sender: .listener, handshakeHash: World.handshakeHash, world.cryptography)
     #expect(listener == (try file.bytes("zone tag of the listener")))
     #expect(
       listener != zoneTag(world.zone, sender: .dialler, handshakeHash: World.handshakeHash, world.cryptography))
   }
 
-  @Test func aShareLinkIsReadAndWritten() throws {
+  @Test("a share invite decodes from its vector and encodes to it") func aShareLinkIsReadAndWritten() throws {
     let text = try #require(try file.vector("share link").text)
     let link = ShareLink(
       seed: World.inviteSeed, zone: world.zone, owner: world.account,
@@ -197,7 +199,7 @@ import Testing
     #expect(text.dropFirst(LinkKind.share.prefix.count) == Base32.encode(try file.bytes("share link")))
   }
 
-  @Test func aDeviceLinkIsReadAndWritten() throws {
+  @Test("a device invite decodes from its vector and encodes to it") func aDeviceLinkIsReadAndWritten() throws {
     let text = try #require(try file.vector("device link").text)
     let link = DeviceLink(
       seed: World.linkSeed, account: world.account, expires: World.now + 900_000,

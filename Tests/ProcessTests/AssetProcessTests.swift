@@ -28,7 +28,8 @@ extension Daemons {
       #expect(staged(b) == kept)
     }
 
-    @Test func aReceiverKilledWhileABLOBComesGoesOnWithTheChunksItHas() async throws {
+    @Test("a receiver that is killed during a download keeps its chunks and completes the BLOB")
+    func aReceiverKilledWhileABLOBComesGoesOnWithTheChunksItHas() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         try await tower.sqlite("INSERT INTO notes VALUES ('film', randomblob(\(Self.size)), 1)")
         try await eventually("the row is there") { try await laptop.number("SELECT count(*) FROM notes") == 1 }
@@ -46,7 +47,8 @@ extension Daemons {
       }
     }
 
-    @Test func whoeverWaitedMayLoseItsDisk() async throws {
+    @Test("the other machine has all rows and BLOBs once wait succeeds")
+    func whoeverWaitedMayLoseItsDisk() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         try await tower.sqlite("INSERT INTO notes VALUES ('film', randomblob(\(Self.size)), 1)")
         try await tower.sqlite("INSERT INTO notes VALUES ('photo', randomblob(50000), 1)")
@@ -58,7 +60,8 @@ extension Daemons {
       }
     }
 
-    @Test func aMachineDoesWithoutABLOBThatAnotherHas() async throws {
+    @Test("an on-demand BLOB is fetched on request, and its only copy can't be evicted")
+    func aMachineDoesWithoutABLOBThatAnotherHas() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         try await laptop.done("asset", "policy", "notes", "on-demand")
         try await tower.sqlite("INSERT INTO notes VALUES ('film', randomblob(3000000), 1)")
@@ -91,7 +94,8 @@ extension Daemons {
       }
     }
 
-    @Test func allBLOBsOfATableAreFetched() async throws {
+    @Test("asset fetch downloads all BLOBs of a table and rejects an unknown one")
+    func allBLOBsOfATableAreFetched() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await laptop.done("asset", "policy", "notes", "on-demand")
         try await tower.sqlite("INSERT INTO notes VALUES ('a', randomblob(3000000), 1), ('b', randomblob(50000), 1)")
@@ -105,7 +109,8 @@ extension Daemons {
       }
     }
 
-    @Test func aBLOBThatCannotBeKeptHereIsSaidEverywhereAndNotWaitedFor() async throws {
+    @Test("status, doctor and fetch name a BLOB whose column is missing, and fetch doesn't wait")
+    func aBLOBThatCannotBeKeptHereIsSaidEverywhereAndNotWaitedFor() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.sqlite("ALTER TABLE notes ADD COLUMN scan BLOB")
         try await tower.sqlite("INSERT INTO notes VALUES ('paper', 't', 1, randomblob(50000))")
@@ -123,7 +128,8 @@ extension Daemons {
       }
     }
 
-    @Test func aGiverKilledInBetweenIsAskedAgain() async throws {
+    @Test("a download completes after its source is killed and starts again")
+    func aGiverKilledInBetweenIsAskedAgain() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         try await tower.sqlite("INSERT INTO notes VALUES ('film', randomblob(\(Self.size)), 1)")
         try await eventually("some chunks came") { staged(laptop) > Self.size / 8 }

@@ -18,7 +18,8 @@ extension Daemons {
       try await mesh.report(DoctorReport.self, "doctor").checks.first { $0.name == "clock" }
     }
 
-    @Test func aDeviceSignsNothingWhileItsPeersSayThatItsClockIsWrong() async throws {
+    @Test("a device holds its writes pending while its clock is ahead of its peers' clocks")
+    func aDeviceSignsNothingWhileItsPeersSayThatItsClockIsWrong() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         #expect(try await daemons.laptop.terminate().status == 0)
         let wrong = try await laptop.serve(environment: Self.ahead())
@@ -41,7 +42,8 @@ extension Daemons {
       }
     }
 
-    @Test func whatWasSignedAheadOfTimeWaitsAndIsRestamped() async throws {
+    @Test("a change set signed ahead of time waits at other devices until it is restamped")
+    func whatWasSignedAheadOfTimeWaitsAndIsRestamped() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         #expect(try await daemons.laptop.terminate().status == 0)
         let peers = [try await tower.address()]

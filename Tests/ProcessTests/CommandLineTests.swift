@@ -12,7 +12,7 @@ import Testing
     ["share", "list"], ["share", "show"], ["share", "receipt"],
   ]
 
-  @Test func theVersionIsPrinted() async throws {
+  @Test("--version prints a version of three parts") func theVersionIsPrinted() async throws {
     try await MeshProcess.scope { mesh in
       let finished = try await mesh.run("--version")
       #expect(finished.status == 0)
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [[]] + verbs)
+  @Test("each command prints an overview and an example with --help", arguments: [[]] + verbs)
   func everyVerbHasHelpWithExamples(verb: [String]) async throws {
     try await MeshProcess.scope { mesh in
       let finished = try await mesh.run(verb + ["--help"])
@@ -32,16 +32,18 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    ["nonsense"], ["status", "--nonsense"], ["init"], ["init", "--database"], ["track"], ["untrack"],
-    ["init", "--database", "x.db", "--adopt-schema"], ["init", "--database", "x.db", "--link", "-"],
-    ["init", "--database", "x.db", "--link", "l", "--account", "a"],
-    ["init", "--database", "x.db", "--device", "a\u{1b}b"],
-    ["serve", "--listen", "7404"], ["serve", "--peer", "host"], ["serve", "--json"], ["device", "revoke"],
-    ["device", "invite", "--expires", "15"], ["verify", "--timeout", "soon"], ["wait", "--timeout", "400d"],
-    ["account", "recovery", "--json"], ["share", "join", "-", "--json"],
-    ["share", "invite", "x", "--permission", "read-only", "--uses", "9007199254740993"],
-  ])
+  @Test(
+    "invalid arguments exit with the usage status and create no home",
+    arguments: [
+      ["nonsense"], ["status", "--nonsense"], ["init"], ["init", "--database"], ["track"], ["untrack"],
+      ["init", "--database", "x.db", "--adopt-schema"], ["init", "--database", "x.db", "--link", "-"],
+      ["init", "--database", "x.db", "--link", "l", "--account", "a"],
+      ["init", "--database", "x.db", "--device", "a\u{1b}b"],
+      ["serve", "--listen", "7404"], ["serve", "--peer", "host"], ["serve", "--json"], ["device", "revoke"],
+      ["device", "invite", "--expires", "15"], ["verify", "--timeout", "soon"], ["wait", "--timeout", "400d"],
+      ["account", "recovery", "--json"], ["share", "join", "-", "--json"],
+      ["share", "invite", "x", "--permission", "read-only", "--uses", "9007199254740993"],
+    ])
   func argumentsThatMakeNoSenseAreUsage(arguments: [String]) async throws {
     try await MeshProcess.scope { mesh in
       let finished = try await mesh.run(arguments)
@@ -52,7 +54,8 @@ import Testing
     }
   }
 
-  @Test func aVerbThatThereIsNotIsToldThoseThatThereAre() async throws {
+  @Test("an error about an unknown command names the known ones")
+  func aVerbThatThereIsNotIsToldThoseThatThereAre() async throws {
     try await MeshProcess.scope { mesh in
       for (words, known) in [(["share", "shw"], "show"), (["sttus", "--json"], "status")] {
         let finished = try await mesh.run(words)
@@ -64,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func aDurationThatIsNoneIsExplained() async throws {
+  @Test("an error about a malformed duration explains the format") func aDurationThatIsNoneIsExplained() async throws {
     try await MeshProcess.scope { mesh in
       let finished = try await mesh.run("wait", "--timeout", "soon")
       #expect(finished.stderr.contains("a duration is a whole number and its unit: 90s, 15m, 2h or 7d."))

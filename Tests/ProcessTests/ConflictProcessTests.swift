@@ -21,7 +21,8 @@ extension Daemons {
       }
     }
 
-    @Test func theSameColumnWrittenOnBothSidesHasOneWinnerAndTheLosersValueIsListed() async throws {
+    @Test("concurrent edits of one column keep one value and list the lost one")
+    func theSameColumnWrittenOnBothSidesHasOneWinnerAndTheLosersValueIsListed() async throws {
       try await apart(
         "UPDATE notes SET text = 'oat milk' WHERE id = 'n1'", "UPDATE notes SET text = 'soy milk' WHERE id = 'n1'"
       ) { tower, laptop in
@@ -37,7 +38,8 @@ extension Daemons {
       }
     }
 
-    @Test func differentColumnsOfOneRowAreBothKeptWithoutAConflict() async throws {
+    @Test("concurrent edits of different columns of a row merge without a conflict")
+    func differentColumnsOfOneRowAreBothKeptWithoutAConflict() async throws {
       try await apart(
         "UPDATE notes SET text = 'oat milk' WHERE id = 'n1'", "UPDATE notes SET stars = 5 WHERE id = 'n1'"
       ) { (tower, laptop) async throws in
@@ -47,7 +49,8 @@ extension Daemons {
       }
     }
 
-    @Test func aDeleteBeatsAnEditAndTheEditIsListed() async throws {
+    @Test("a delete wins over a concurrent edit, which is listed as a conflict")
+    func aDeleteBeatsAnEditAndTheEditIsListed() async throws {
       try await apart(
         "DELETE FROM notes WHERE id = 'n1'", "UPDATE notes SET text = 'soy milk' WHERE id = 'n1'"
       ) { tower, laptop in
@@ -62,7 +65,8 @@ extension Daemons {
       }
     }
 
-    @Test func whatLostAndWhatWasDeletedIsRestored() async throws {
+    @Test("restore brings back a lost value, an overwritten value and a deleted row")
+    func whatLostAndWhatWasDeletedIsRestored() async throws {
       try await apart(
         "UPDATE notes SET text = 'oat milk' WHERE id = 'n1'", "UPDATE notes SET text = 'soy milk' WHERE id = 'n1'"
       ) { tower, laptop in
@@ -86,7 +90,8 @@ extension Daemons {
       }
     }
 
-    @Test func aChildAddedWhileItsParentIsDeletedIsHeldAndComesBackWithIt() async throws {
+    @Test("a child row is held while its parent is deleted, and shown when the parent returns")
+    func aChildAddedWhileItsParentIsDeletedIsHeldAndComesBackWithIt() async throws {
       try await apart(
         "DELETE FROM notes WHERE id = 'n1'", "INSERT INTO tags VALUES ('t1', 'n1', 'food')"
       ) { tower, laptop in

@@ -5,7 +5,8 @@ import Testing
 extension Daemons {
   /// Homes and databases that are copied or restored.
   @Suite struct CopyProcessTests {
-    @Test func aHomeThatIsCopiedWholeWritesAsAnotherInstanceAndLosesNothing() async throws {
+    @Test("a copied home and database write as another instance and lose no row")
+    func aHomeThatIsCopiedWholeWritesAsAnotherInstanceAndLosesNothing() async throws {
       try await MeshProcess.scope(nodes: 3) { nodes in
         let (tower, laptop, copy) = (nodes[0], nodes[1], nodes[2])
         _ = try await tower.found()
@@ -38,7 +39,8 @@ extension Daemons {
       }
     }
 
-    @Test func aDatabaseThatIsCopiedToAnotherDeviceIsWrittenAsThatDevice() async throws {
+    @Test("a database copied to another device's home syncs that device's writes without loss")
+    func aDatabaseThatIsCopiedToAnotherDeviceIsWrittenAsThatDevice() async throws {
       try await MeshProcess.scope(nodes: 3) { nodes in
         let (tower, laptop, phone) = (nodes[0], nodes[1], nodes[2])
         _ = try await tower.found()
@@ -64,7 +66,8 @@ extension Daemons {
       }
     }
 
-    @Test func anOlderFileAndMarkThatWriteBeforeTheyMeetAnybodyForkAndAreMended() async throws {
+    @Test("a device with a restored database and mark repairs its fork and loses no row")
+    func anOlderFileAndMarkThatWriteBeforeTheyMeetAnybodyForkAndAreMended() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         try await laptop.sqlite("INSERT INTO notes VALUES ('early', 'shared', 0)")
         try await laptop.settled(with: "tower")

@@ -5,7 +5,8 @@ extension Daemons {
   @Suite struct CrashTests {
     private static let rows = 20_000
 
-    @Test func aReceiverKilledWhileCatchingUpGoesOn() async throws {
+    @Test("a receiver that is killed while it catches up keeps its rows and continues")
+    func aReceiverKilledWhileCatchingUpGoesOn() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         #expect(try await daemons.laptop.terminate().status == 0)
         try await tower.insertNotes(0..<Self.rows, prefix: "n")
@@ -23,7 +24,8 @@ extension Daemons {
       }
     }
 
-    @Test func aWriterKilledInTheMiddleOfFlushingGoesOn() async throws {
+    @Test("a node that is killed in the middle of a flush completes the flush later")
+    func aWriterKilledInTheMiddleOfFlushingGoesOn() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         try await tower.insertNotes(0..<Self.rows, prefix: "n")
         try await eventually("it flushes") { try await tower.number("SELECT sum(flush_part) FROM mesh_zone") > 0 }
@@ -38,7 +40,8 @@ extension Daemons {
       }
     }
 
-    @Test func aDaemonThatIsToldToStopLosesNothing() async throws {
+    @Test("a daemon that is terminated exits without an error and loses no row")
+    func aDaemonThatIsToldToStopLosesNothing() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         try await tower.insertNotes(0..<5_000, prefix: "n")
         let stopped = try await daemons.tower.terminate()

@@ -4,7 +4,8 @@ import Testing
 
 extension Daemons {
   @Suite struct LifeCycleTests {
-    @Test func aSecondDaemonOnAHomeIsRefusedAndNamesTheFirst() async throws {
+    @Test("a second daemon on a home exits and names the first one's process")
+    func aSecondDaemonOnAHomeIsRefusedAndNamesTheFirst() async throws {
       try await MeshProcess.scope { mesh in
         let first = try await mesh.found()
         let second = try await mesh.run("serve", "--listen", "127.0.0.1:0")
@@ -14,7 +15,7 @@ extension Daemons {
       }
     }
 
-    @Test func aPortInUseIsNamed() async throws {
+    @Test("serve exits and names the address if its port is in use") func aPortInUseIsNamed() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         #expect(try await daemons.laptop.terminate().status == 0)
         let address = try await tower.address()
@@ -26,7 +27,7 @@ extension Daemons {
       }
     }
 
-    @Test(arguments: [SIGTERM, SIGINT])
+    @Test("the daemon exits cleanly on SIGTERM or SIGINT and tells its peer why", arguments: [SIGTERM, SIGINT])
     func aSignalEndsTheDaemonInGoodOrder(signal: Int32) async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         daemons.tower.send(signal)
@@ -39,7 +40,8 @@ extension Daemons {
       }
     }
 
-    @Test func aHangupMakesTheDaemonDialAPeerThatWasWrittenDown() async throws {
+    @Test("the daemon dials a peer that was added to the configuration after SIGHUP")
+    func aHangupMakesTheDaemonDialAPeerThatWasWrittenDown() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         #expect(try await daemons.laptop.terminate().status == 0)
         try laptop.configure(peers: [])
@@ -55,7 +57,8 @@ extension Daemons {
       }
     }
 
-    @Test func aConfigurationThatIsWrongIsReportedAndChangesNothing() async throws {
+    @Test("the daemon reports an invalid configuration after SIGHUP and keeps its sessions")
+    func aConfigurationThatIsWrongIsReportedAndChangesNothing() async throws {
       try await MeshProcess.pair { _, laptop, daemons in
         try laptop.configure(peers: ["nonsense"])
         daemons.laptop.send(SIGHUP)
@@ -66,7 +69,8 @@ extension Daemons {
   }
 
   @Suite struct GarbageTests {
-    @Test func strangersWhoSendGarbageDoNotKeepTwoNodesFromTheirWork() async throws {
+    @Test("two nodes stay in sync while strangers send garbage to one of them")
+    func strangersWhoSendGarbageDoNotKeepTwoNodesFromTheirWork() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         let address = try await tower.address()
         let port = address.split(separator: ":").last ?? ""

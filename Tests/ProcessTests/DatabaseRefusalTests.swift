@@ -15,7 +15,8 @@ import Testing
     try Data(bytes).write(to: URL(fileURLWithPath: mesh.database))
   }
 
-  @Test func aFileThatIsNoDatabaseIsLeftAsItWas() async throws {
+  @Test("init rejects a file that isn't a database and leaves it unchanged")
+  func aFileThatIsNoDatabaseIsLeftAsItWas() async throws {
     try await MeshProcess.scope { mesh in
       let text = Array(String(repeating: "milk, bread, eggs\n", count: 100).utf8)
       try write(text, mesh)
@@ -24,7 +25,8 @@ import Testing
     }
   }
 
-  @Test func aFileThatLooksEncryptedIsCalledSo() async throws {
+  @Test("the error about a file of random bytes says that it may be encrypted")
+  func aFileThatLooksEncryptedIsCalledSo() async throws {
     try await MeshProcess.scope { mesh in
       var generator = SystemRandomNumberGenerator()
       try write((0..<8192).map { _ in UInt8.random(in: 0...255, using: &generator) }, mesh)
@@ -32,7 +34,8 @@ import Testing
     }
   }
 
-  @Test func aDatabaseOfAnotherAccountLeavesNoKeys() async throws {
+  @Test("init rejects another account's database and leaves neither a home nor changes")
+  func aDatabaseOfAnotherAccountLeavesNoKeys() async throws {
     try await MeshProcess.scope { mesh in
       try await mesh.done("init", "--database", mesh.database)
       let account = try await mesh.status().account
@@ -47,14 +50,14 @@ import Testing
     }
   }
 
-  @Test func aDirectoryIsNoDatabase() async throws {
+  @Test("init rejects a directory in place of a database") func aDirectoryIsNoDatabase() async throws {
     try await MeshProcess.scope { mesh in
       try FileManager.default.createDirectory(atPath: mesh.database, withIntermediateDirectories: false)
       #expect(try await refusal(mesh).contains("directory"))
     }
   }
 
-  @Test func aDirectoryThatIsNotThereIsNamed() async throws {
+  @Test("init names the missing directory of a database") func aDirectoryThatIsNotThereIsNamed() async throws {
     try await MeshProcess.scope { mesh in
       let finished = try await mesh.run("init", "--database", "\(mesh.directory)/nowhere/x.db")
       #expect(finished.status == ExitStatus.refused.rawValue)
@@ -62,7 +65,9 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: geteuid() != 0, "permissions do not bind root"))
+  @Test(
+    "init rejects a read-only database file and says what to make writable",
+    .enabled(if: geteuid() != 0, "permissions do not bind root"))
   func aFileThatCannotBeWrittenIsRefused() async throws {
     try await MeshProcess.scope { mesh in
       try await mesh.sqlite(MeshProcess.schema)
@@ -71,7 +76,8 @@ import Testing
     }
   }
 
-  @Test func aDatabaseThatAnotherProgramHasLockedIsCalledSo() async throws {
+  @Test("init says that another process locks the database, and succeeds afterwards")
+  func aDatabaseThatAnotherProgramHasLockedIsCalledSo() async throws {
     try await MeshProcess.scope { mesh in
       try await mesh.sqlite(MeshProcess.schema)
       let holder = try await mesh.python(
@@ -89,7 +95,8 @@ import Testing
     }
   }
 
-  @Test func everythingThatIsWrongWithTheTablesIsSaidAtOnceAndNothingIsDone() async throws {
+  @Test("track lists every table it can't synchronize with its reason and changes nothing")
+  func everythingThatIsWrongWithTheTablesIsSaidAtOnceAndNothingIsDone() async throws {
     try await MeshProcess.scope { mesh in
       try await mesh.sqlite(
         """

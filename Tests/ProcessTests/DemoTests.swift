@@ -3,7 +3,8 @@ import Testing
 
 extension Daemons {
   @Suite struct DemoTests {
-    @Test func theDemoRunsToItsEndAndRemovesWhatItMade() async throws {
+    @Test("the demo shows three equal rows and a conflict, and removes its directory")
+    func theDemoRunsToItsEndAndRemovesWhatItMade() async throws {
       try await MeshProcess.scope { mesh in
         let demo = try await mesh.start(
           ["bash", "\(MeshProcess.root)/tools/demo"], executable: "/usr/bin/env",

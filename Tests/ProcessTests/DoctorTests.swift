@@ -22,7 +22,8 @@ extension Daemons {
       try await mesh.done("track", "notes", "tags")
     }
 
-    @Test func aHealthyNodeIsHealthyWithAndWithoutItsDaemon() async throws {
+    @Test("the doctor finds no fault in a healthy node, with or without its daemon")
+    func aHealthyNodeIsHealthyWithAndWithoutItsDaemon() async throws {
       try await MeshProcess.scope { mesh in
         try await node(mesh)
         #expect(try await faults(mesh, "--deep").isEmpty)
@@ -34,7 +35,8 @@ extension Daemons {
       }
     }
 
-    @Test func aNodeThatDoesNotOpenSaysWhy() async throws {
+    @Test("the doctor says why a node's home or database can't be opened")
+    func aNodeThatDoesNotOpenSaysWhy() async throws {
       try await MeshProcess.scope { mesh in
         #expect(try await faults(mesh)["home"]?.what.contains("there is no node's home") == true)
         try await node(mesh)
@@ -76,7 +78,8 @@ extension Daemons {
       }
     }
 
-    @Test func writesThatAreNotCapturedAreToldAndWhatANodeRepairsToo() async throws {
+    @Test("the doctor reports missing triggers, writes that were not captured, and a renamed table")
+    func writesThatAreNotCapturedAreToldAndWhatANodeRepairsToo() async throws {
       try await MeshProcess.scope { mesh in
         try await node(mesh)
         let trigger = try await mesh.sqlite(
@@ -97,7 +100,8 @@ extension Daemons {
       }
     }
 
-    @Test func recordsThatAreHeldAndAddressesThatNobodyAnswersAreNamed() async throws {
+    @Test("the doctor reports held records and a peer's address that doesn't answer")
+    func recordsThatAreHeldAndAddressesThatNobodyAnswersAreNamed() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await laptop.sqlite("DELETE FROM notes")
         try await tower.sqlite("INSERT INTO tags VALUES ('t1', 'nowhere', 'x')")
@@ -117,7 +121,8 @@ extension Daemons {
       }
     }
 
-    @Test func aReaderThatKeepsTheLogLongIsNamed() async throws {
+    @Test("the doctor names the process whose reader keeps the write-ahead log long")
+    func aReaderThatKeepsTheLogLongIsNamed() async throws {
       try await MeshProcess.scope { mesh in
         _ = try await mesh.found()
         try await mesh.sqlite("CREATE TABLE other (x)")
@@ -142,7 +147,8 @@ extension Daemons {
       }
     }
 
-    @Test func aDamagedFileIsFoundByReadingAllOfIt() async throws {
+    @Test("doctor --deep finds a damaged page of the database")
+    func aDamagedFileIsFoundByReadingAllOfIt() async throws {
       try await MeshProcess.scope { mesh in
         try await node(mesh)
         try await mesh.insertNotes(0..<5_000, prefix: "n")

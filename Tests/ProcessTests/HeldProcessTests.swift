@@ -18,7 +18,8 @@ extension Daemons {
       }
     }
 
-    @Test func whatATableRefusesIsListedWithSQLitesWordsAndTheOthersGoOn() async throws {
+    @Test("held lists each record that a constraint rejects with SQLite's message")
+    func whatATableRefusesIsListedWithSQLitesWordsAndTheOthersGoOn() async throws {
       try await refused { tower, laptop in
         #expect(try await laptop.sqlite("SELECT id FROM books") == "cheap\n")
         let held = try await laptop.report(HeldReport.self, "held")
@@ -152,7 +153,8 @@ extension Daemons {
       }
     }
 
-    @Test func aTriggerThatHadItsReasonElsewhereIsAskedAgain() async throws {
+    @Test("held retry shows records once the trigger that rejected them accepts them")
+    func aTriggerThatHadItsReasonElsewhereIsAskedAgain() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         try await laptop.sqlite(
           """
@@ -177,7 +179,8 @@ extension Daemons {
       }
     }
 
-    @Test func aRecordThatNobodyWantsIsDiscardedEverywhere() async throws {
+    @Test("a discarded record is deleted on both machines and can be restored")
+    func aRecordThatNobodyWantsIsDiscardedEverywhere() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.sqlite("INSERT INTO tags VALUES ('t1', 'n9', 'early'), ('t2', 'n9', 'late')")
         try await tower.settled(with: "laptop")
@@ -213,7 +216,8 @@ extension Daemons {
       }
     }
 
-    @Test func aChildThatWaitsNamesItsParent() async throws {
+    @Test("held names the missing parent of a child record on both machines")
+    func aChildThatWaitsNamesItsParent() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.sqlite("INSERT INTO tags VALUES ('t1', 'n9', 'early')")
         try await tower.settled(with: "laptop")

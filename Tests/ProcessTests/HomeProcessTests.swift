@@ -22,7 +22,9 @@ import Testing
 
   private static let without = ["init", "device", "account", "doctor", "share"]
 
-  @Test(arguments: CommandLineTests.verbs.filter { !without.contains($0.last ?? "") })
+  @Test(
+    "without a home, each command says how to make one",
+    arguments: CommandLineTests.verbs.filter { !without.contains($0.last ?? "") })
   func withoutAHomeEveryVerbSaysHowToMakeOne(verb: [String]) async throws {
     try await MeshProcess.scope { mesh in
       let finished = try await mesh.run(verb + (Self.arguments[verb.joined(separator: " ")] ?? []))
@@ -33,9 +35,11 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    ["peers"], ["verify"], ["wait"], ["device", "invite"], ["device", "revoke", "laptop"],
-  ])
+  @Test(
+    "a command that needs the daemon says how to start it",
+    arguments: [
+      ["peers"], ["verify"], ["wait"], ["device", "invite"], ["device", "revoke", "laptop"],
+    ])
   func whatNeedsTheDaemonSaysSo(verb: [String]) async throws {
     try await MeshProcess.scope { mesh in
       _ = try makeHome(mesh)
@@ -45,14 +49,14 @@ import Testing
     }
   }
 
-  @Test func theHomeOptionWinsOverTheEnvironment() async throws {
+  @Test("--home takes precedence over the environment") func theHomeOptionWinsOverTheEnvironment() async throws {
     try await MeshProcess.scope { mesh in
       let finished = try await mesh.run("status", "--home", "\(mesh.directory)/elsewhere")
       #expect(finished.stderr.contains("\(mesh.directory)/elsewhere"))
     }
   }
 
-  @Test(arguments: ["status", "serve", "peers"])
+  @Test("a command rejects a home with a readable key and names the chmod", arguments: ["status", "serve", "peers"])
   func aHomeThatOthersCanReadIsRefused(verb: String) async throws {
     try await MeshProcess.scope { mesh in
       let home = try makeHome(mesh)
@@ -64,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func aSecondDaemonNamesTheFirst() async throws {
+  @Test("serve exits and names the process that holds the home's lock") func aSecondDaemonNamesTheFirst() async throws {
     try await MeshProcess.scope { mesh in
       let lock = try makeHome(mesh).lock(as: .daemon)
       let finished = try await mesh.run("serve")
@@ -74,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func initRefusesAHomeThatIsComplete() async throws {
+  @Test("init rejects a home that is already complete") func initRefusesAHomeThatIsComplete() async throws {
     try await MeshProcess.scope { mesh in
       _ = try makeHome(mesh)
       let finished = try await mesh.run("init", "--database", mesh.database)
@@ -83,7 +87,8 @@ import Testing
     }
   }
 
-  @Test func initRefusesAHomeThatAnotherProcessMakes() async throws {
+  @Test("init rejects a home that another process is making, and names the process")
+  func initRefusesAHomeThatAnotherProcessMakes() async throws {
     try await MeshProcess.scope { mesh in
       let lock = try Home.create(at: mesh.home).lock(as: .verb)
       let finished = try await mesh.run("init", "--database", mesh.database)
@@ -93,7 +98,8 @@ import Testing
     }
   }
 
-  @Test func theRecoveryKeyIsKeptUntilItIsConfirmedAndThenGone() async throws {
+  @Test("the recovery key is shown until it is confirmed, and erased then")
+  func theRecoveryKeyIsKeptUntilItIsConfirmedAndThenGone() async throws {
     try await MeshProcess.scope { mesh in
       let home = try makeHome(mesh)
       try home.write(.accountKey, [1])

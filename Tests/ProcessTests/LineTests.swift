@@ -25,7 +25,8 @@ extension Daemons {
       return digests[0] == digests[1] && digests[1] == digests[2]
     }
 
-    @Test func rowsReachTheEndOfTheLineThroughTheMiddle() async throws {
+    @Test("rows pass between two nodes through a third that connects them")
+    func rowsReachTheEndOfTheLineThroughTheMiddle() async throws {
       try await line { nodes, _ in
         try await nodes[0].insertNotes(0..<500, prefix: "a")
         try await eventually("C has the rows of A") { try await nodes[2].number("SELECT count(*) FROM notes") == 500 }
@@ -45,7 +46,8 @@ extension Daemons {
       }
     }
 
-    @Test func aMiddleThatWasKilledBringsTheEndsTogetherAgain() async throws {
+    @Test("a killed middle node brings both ends together after it restarts")
+    func aMiddleThatWasKilledBringsTheEndsTogetherAgain() async throws {
       try await line { nodes, middle in
         try await nodes[0].insertNotes(0..<100, prefix: "before")
         try await eventually("C has the rows of A") { try await nodes[2].number("SELECT count(*) FROM notes") == 100 }

@@ -5,7 +5,8 @@ import Testing
 
 extension Daemons {
   @Suite struct TwoMachineTests {
-    @Test func theStatusOfBothSaysThatTheyAreConnectedAndEqual() async throws {
+    @Test("the status of both nodes shows the session, equal digests and nothing behind")
+    func theStatusOfBothSaysThatTheyAreConnectedAndEqual() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.insertNotes(0..<10, prefix: "t")
         try await tower.settled(with: "laptop")
@@ -22,7 +23,8 @@ extension Daemons {
       }
     }
 
-    @Test func rowsOfTheShellOfPythonAndOfGRDBArrive() async throws {
+    @Test("rows written by the sqlite3 shell, Python and GRDB reach the other node")
+    func rowsOfTheShellOfPythonAndOfGRDBArrive() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.sqlite("INSERT INTO notes VALUES ('shell', 'from the shell', 1)")
         let python = try await tower.python(
@@ -47,7 +49,8 @@ extension Daemons {
       }
     }
 
-    @Test func rowsWrittenWhileADaemonIsDownAreSentWhenItIsBack() async throws {
+    @Test("rows written while the daemon is down are sent when it is back")
+    func rowsWrittenWhileADaemonIsDownAreSentWhenItIsBack() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         #expect(try await daemons.laptop.terminate().status == 0)
         try await laptop.insertNotes(0..<50, prefix: "offline")
@@ -63,7 +66,8 @@ extension Daemons {
       }
     }
 
-    @Test func aNodeThatComesBackOnItsAddressIsDialledAgain() async throws {
+    @Test("a node dials a peer again when the peer is back on its address")
+    func aNodeThatComesBackOnItsAddressIsDialledAgain() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         let address = try await tower.address()
         await daemons.tower.kill()

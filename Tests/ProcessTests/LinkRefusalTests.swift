@@ -8,7 +8,8 @@ extension Daemons {
       try await mesh.run("init", "--database", mesh.database, "--link", "-", "--device", "new", input: link + "\n")
     }
 
-    @Test func aLinkLetsInOneDevice() async throws {
+    @Test("a device invite admits one device, and a second needs another invite")
+    func aLinkLetsInOneDevice() async throws {
       try await MeshProcess.scope(nodes: 3) { nodes in
         _ = try await nodes[0].found()
         let link = try await nodes[0].invite()
@@ -21,7 +22,7 @@ extension Daemons {
       }
     }
 
-    @Test func aLinkThatHasExpiredIsRefused() async throws {
+    @Test("an expired device invite is rejected") func aLinkThatHasExpiredIsRefused() async throws {
       try await MeshProcess.scope(nodes: 2) { nodes in
         _ = try await nodes[0].found()
         let link = try await nodes[0].report(InviteReport.self, "device", "invite", "--expires", "1s")
@@ -33,7 +34,8 @@ extension Daemons {
       }
     }
 
-    @Test func whatIsNoLinkIsRefusedInItsOwnWordsAndLeavesNothing() async throws {
+    @Test("init says what is wrong with an invalid invite and creates no database")
+    func whatIsNoLinkIsRefusedInItsOwnWordsAndLeavesNothing() async throws {
       try await MeshProcess.scope(nodes: 2) { nodes in
         _ = try await nodes[0].found()
         let link = try await nodes[0].invite()
@@ -85,7 +87,8 @@ extension Daemons {
       }
     }
 
-    @Test func aLinkWhoseNodeIsGoneSaysWhichAddressesWereTried() async throws {
+    @Test("init names the address it tried if the inviting node is down")
+    func aLinkWhoseNodeIsGoneSaysWhichAddressesWereTried() async throws {
       try await MeshProcess.scope(nodes: 2) { nodes in
         let daemon = try await nodes[0].found()
         let address = try await nodes[0].address()
@@ -99,7 +102,8 @@ extension Daemons {
       }
     }
 
-    @Test func aJoiningThatWasKilledIsTakenUpAgainWithTheSameLink() async throws {
+    @Test("a device that is killed while it joins continues with the same invite")
+    func aJoiningThatWasKilledIsTakenUpAgainWithTheSameLink() async throws {
       try await MeshProcess.scope(nodes: 2) { nodes in
         _ = try await nodes[0].found()
         let link = try await nodes[0].invite()

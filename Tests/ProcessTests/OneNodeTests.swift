@@ -16,7 +16,8 @@ import Testing
     return copy
   }
 
-  @Test func aSecondNodeOnAFileThatIsServedIsToldOfTheFirst() async throws {
+  @Test("a second home on a served database is rejected and names the first")
+  func aSecondNodeOnAFileThatIsServedIsToldOfTheFirst() async throws {
     try await MeshProcess.scope { mesh in
       let daemon = try await mesh.found()
       let copy = try await copyHome(mesh)
@@ -37,7 +38,8 @@ import Testing
     }
   }
 
-  @Test func whenTheFirstIsKilledTheSecondMayHaveTheFile() async throws {
+  @Test("a copied home opens the database once the first home is moved away")
+  func whenTheFirstIsKilledTheSecondMayHaveTheFile() async throws {
     try await MeshProcess.scope { mesh in
       let daemon = try await mesh.found()
       let copy = try await copyHome(mesh)
@@ -70,7 +72,8 @@ import Testing
     }
   }
 
-  @Test func aDatabaseThatIsGoneIsNotMadeAnew() async throws {
+  @Test("a command doesn't recreate a missing database and says to put it back")
+  func aDatabaseThatIsGoneIsNotMadeAnew() async throws {
     try await MeshProcess.scope { mesh in
       #expect(try await mesh.found().terminate().status == 0)
       try FileManager.default.moveItem(atPath: mesh.database, toPath: "\(mesh.directory)/away.db")

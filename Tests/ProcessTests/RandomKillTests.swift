@@ -5,7 +5,7 @@ extension Daemons {
   @Suite struct RandomKillTests {
     /// Runs three nodes. Programs write, delete and refer at random while daemons are killed, stopped and started at
     /// random. A seed determines the actions, but not their exact times.
-    @Test(arguments: [UInt64(1), 7])
+    @Test("nodes that are killed at random while programs write become equal", arguments: [UInt64(1), 7])
     func nodesThatAreKilledAtRandomWhileProgramsWriteAreEqualInTheEnd(seed: UInt64) async throws {
       try await MeshProcess.scope(nodes: 3) { nodes in
         var random = Random(state: seed)

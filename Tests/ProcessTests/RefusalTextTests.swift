@@ -12,7 +12,7 @@ import Testing
     try await mesh.done("track", "notes", "tags")
   }
 
-  @Test func whoAsksForJSONGetsRefusalsAsJSON() async throws {
+  @Test("a command with --json prints its errors as JSON") func whoAsksForJSONGetsRefusalsAsJSON() async throws {
     try await MeshProcess.scope { mesh in
       let finished = try await mesh.run("status", "--json")
       #expect(finished.status == ExitStatus.refused.rawValue)
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func everyReasonIsAnItemOfTheJSON() async throws {
+  @Test("the JSON of an error has one item for each reason") func everyReasonIsAnItemOfTheJSON() async throws {
     try await MeshProcess.scope { mesh in
       try await node(mesh)
       try await mesh.sqlite("CREATE TABLE t (id INTEGER PRIMARY KEY, a UNIQUE)")
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func aTruncatedKeyIsNamed() async throws {
+  @Test("status names a truncated key file as damaged") func aTruncatedKeyIsNamed() async throws {
     try await MeshProcess.scope { mesh in
       try await node(mesh)
       let handle = try FileHandle(forUpdating: URL(fileURLWithPath: "\(mesh.home)/device.key"))
@@ -45,7 +45,8 @@ import Testing
     }
   }
 
-  @Test func aParentStaysSynchronizedAsLongAsItsChildDoes() async throws {
+  @Test("untrack rejects a parent table while its child is still synchronized")
+  func aParentStaysSynchronizedAsLongAsItsChildDoes() async throws {
     try await MeshProcess.scope { mesh in
       try await node(mesh)
       let finished = try await mesh.run("untrack", "notes")
@@ -57,7 +58,8 @@ import Testing
     }
   }
 
-  @Test func aNodeWhosePortIsTakenNeverSaysThatItRuns() async throws {
+  @Test("serve doesn't print that it runs if its port is in use")
+  func aNodeWhosePortIsTakenNeverSaysThatItRuns() async throws {
     try await MeshProcess.scope(nodes: 2) { nodes in
       _ = try await nodes[0].found()
       try await node(nodes[1])
@@ -69,7 +71,8 @@ import Testing
     }
   }
 
-  @Test func aDeviceWhoseTableDoesNotFitHasJoinedAndIsToldHowToGoOn() async throws {
+  @Test("a device whose table doesn't fit joins and syncs once the table is replaced")
+  func aDeviceWhoseTableDoesNotFitHasJoinedAndIsToldHowToGoOn() async throws {
     try await MeshProcess.scope(nodes: 2) { nodes in
       _ = try await nodes[0].found()
       try await nodes[1].sqlite("CREATE TABLE notes (id TEXT, text TEXT, stars INTEGER NOT NULL DEFAULT 0)")

@@ -24,7 +24,8 @@ extension Daemons {
       try await mesh.status().complaints.contains { $0.contains("revoked this device") }
     }
 
-    @Test func aRevokedDeviceIsOutAtOnceAndTheOthersGoOn() async throws {
+    @Test("a revoked device loses its sessions at once, and the other devices continue")
+    func aRevokedDeviceIsOutAtOnceAndTheOthersGoOn() async throws {
       try await three { tower, laptop, phone, lost in
         try await tower.done("device", "revoke", "phone")
         #expect(try await !tower.isConnected(to: "phone"))
@@ -47,7 +48,8 @@ extension Daemons {
       }
     }
 
-    @Test func whatARevokedDeviceWroteWhileItWasAwayIsRefusedEverywhere() async throws {
+    @Test("the other devices reject what a revoked device wrote while it was away")
+    func whatARevokedDeviceWroteWhileItWasAwayIsRefusedEverywhere() async throws {
       try await three { tower, laptop, phone, lost in
         // The change is signed and not sent, because the phone can't reach another device.
         #expect(try await lost.terminate().status == 0)
@@ -68,7 +70,8 @@ extension Daemons {
       }
     }
 
-    @Test func onlyTheMachineWithTheAccountsKeyInvitesAndRevokes() async throws {
+    @Test("a machine without the account's key can't invite or revoke and names the one that can")
+    func onlyTheMachineWithTheAccountsKeyInvitesAndRevokes() async throws {
       try await MeshProcess.pair { _, laptop, _ in
         for verb in [["device", "invite"], ["device", "revoke", "tower"]] {
           let finished = try await laptop.run(verb)
@@ -78,7 +81,8 @@ extension Daemons {
       }
     }
 
-    @Test func unknownDevicesAndThisOneAreNotRevoked() async throws {
+    @Test("revoke rejects an unknown device and the machine itself")
+    func unknownDevicesAndThisOneAreNotRevoked() async throws {
       try await MeshProcess.pair { (tower, laptop, _) async throws in
         #expect(try await tower.run("device", "revoke", "nobody").status == ExitStatus.refused.rawValue)
         #expect(try await tower.run("device", "revoke", "tower").status == ExitStatus.refused.rawValue)

@@ -3,7 +3,8 @@ import Testing
 
 extension Daemons {
   @Suite struct SchemaTests {
-    @Test func aTableThatOneSideLacksIsKeptAndShownOnceItIsThere() async throws {
+    @Test("records of a missing table are held and shown after schema --apply")
+    func aTableThatOneSideLacksIsKeptAndShownOnceItIsThere() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.sqlite("CREATE TABLE lists (id TEXT PRIMARY KEY NOT NULL, title TEXT DEFAULT 'new')")
         try await tower.done("track", "lists")
@@ -24,7 +25,8 @@ extension Daemons {
       }
     }
 
-    @Test func aColumnThatOneSideLacksIsKeptAndShownOnceItIsThere() async throws {
+    @Test("values of a missing column are kept and shown after schema --apply")
+    func aColumnThatOneSideLacksIsKeptAndShownOnceItIsThere() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.insertNotes(0..<3, prefix: "n")
         try await tower.settled(with: "laptop")
@@ -91,7 +93,8 @@ extension Daemons {
       }
     }
 
-    @Test func anAppThatMigratesItsTableUnderARunningDaemonGoesOn() async throws {
+    @Test("a table that an app rebuilds while the daemon runs stays in sync")
+    func anAppThatMigratesItsTableUnderARunningDaemonGoesOn() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.insertNotes(0..<200, prefix: "n")
         try await tower.settled(with: "laptop")
@@ -121,7 +124,8 @@ extension Daemons {
       }
     }
 
-    @Test func whatAMigrationWroteIsWaitedFor() async throws {
+    @Test("wait and verify include the rows that a migration rewrote")
+    func whatAMigrationWroteIsWaitedFor() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.insertNotes(0..<8_000, prefix: "n")
         try await tower.settled(with: "laptop")
@@ -147,7 +151,8 @@ extension Daemons {
       }
     }
 
-    @Test func aRowThatIsTooLongToBeSentIsNotCalledEqual() async throws {
+    @Test("verify fails on both machines if a row is too long to be sent")
+    func aRowThatIsTooLongToBeSentIsNotCalledEqual() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.sqlite("INSERT INTO notes (id, text) VALUES ('long', printf('%.*c', 70000000, 'x'))")
         let (here, there) = (try await tower.run("verify"), try await laptop.run("verify"))
@@ -158,7 +163,8 @@ extension Daemons {
       }
     }
 
-    @Test func aColumnThatIsRenamedOrDroppedUnderARunningDaemonLosesNothing() async throws {
+    @Test("a column that is renamed or dropped while the daemon runs loses no edit")
+    func aColumnThatIsRenamedOrDroppedUnderARunningDaemonLosesNothing() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.insertNotes(0..<50, prefix: "n")
         try await tower.settled(with: "laptop")
@@ -180,7 +186,8 @@ extension Daemons {
       }
     }
 
-    @Test func aTableThatIsDroppedKeepsItsRowsElsewhereAndIsFilledAgain() async throws {
+    @Test("a dropped table keeps its rows on the other machine and is refilled when recreated")
+    func aTableThatIsDroppedKeepsItsRowsElsewhereAndIsFilledAgain() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.insertNotes(0..<2_500, prefix: "n")
         try await tower.settled(with: "laptop")
@@ -199,7 +206,8 @@ extension Daemons {
       }
     }
 
-    @Test func aTriggerThatWritesMergedRowsOfItsOwnIsTakenBackAndNamed() async throws {
+    @Test("mesh reverts a trigger's writes to merged rows, and the doctor names the trigger")
+    func aTriggerThatWritesMergedRowsOfItsOwnIsTakenBackAndNamed() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await laptop.sqlite(
           "CREATE TRIGGER touch AFTER INSERT ON notes BEGIN UPDATE notes SET stars = stars + 100 WHERE id = NEW.id; END"
@@ -217,7 +225,7 @@ extension Daemons {
       }
     }
 
-    @Test func whatNoTriggerSawIsFoundOnDemand() async throws {
+    @Test("rescan finds the changes that no trigger captured") func whatNoTriggerSawIsFoundOnDemand() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.insertNotes(0..<1_200, prefix: "n")
         try await tower.settled(with: "laptop")
@@ -240,7 +248,8 @@ extension Daemons {
       }
     }
 
-    @Test func aTableThatIsNotSynchronizedAnyMoreStaysAsItIs() async throws {
+    @Test("an untracked table stays unchanged and catches up when it is tracked again")
+    func aTableThatIsNotSynchronizedAnyMoreStaysAsItIs() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.insertNotes(0..<3, prefix: "n")
         try await tower.settled(with: "laptop")

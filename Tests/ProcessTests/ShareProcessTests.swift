@@ -35,7 +35,8 @@ extension Daemons {
       try await eventually(what) { try await node.sqlite(sql).trimmingCharacters(in: .newlines) == expected }
     }
 
-    @Test func aShareIsReadWrittenLoweredAndTakenBack() async throws {
+    @Test("a share is joined, written, made read-only and ended, with receipts for refused writes")
+    func aShareIsReadWrittenLoweredAndTakenBack() async throws {
       try await MeshProcess.scope(nodes: 3) { nodes in
         let (alice, bob, carol) = (nodes[0], nodes[1], nodes[2])
         _ = try await account(alice, "alice")
@@ -145,7 +146,8 @@ extension Daemons {
       return again
     }
 
-    @Test func nothingOfItIsLostWhenDaemonsAreKilledInTheMiddle() async throws {
+    @Test("a share keeps its rows and permissions when daemons are killed during its commands")
+    func nothingOfItIsLostWhenDaemonsAreKilledInTheMiddle() async throws {
       try await MeshProcess.scope(nodes: 3) { nodes in
         let (alice, bob, carol) = (nodes[0], nodes[1], nodes[2])
         var daemons: [Child] = []
@@ -205,7 +207,8 @@ extension Daemons {
       }
     }
 
-    @Test func invitesLetInWhomTheyAreForAndAsLongAsTheyHold() async throws {
+    @Test("a share invite admits only its account, until it expires or is revoked")
+    func invitesLetInWhomTheyAreForAndAsLongAsTheyHold() async throws {
       try await MeshProcess.scope(nodes: 3) { nodes in
         let (alice, bob, carol) = (nodes[0], nodes[1], nodes[2])
         let daemon = try await account(alice, "alice")
@@ -261,7 +264,8 @@ extension Daemons {
       }
     }
 
-    @Test func whoLacksTheTablesAdoptsThoseOfTheShareAndNoOthers() async throws {
+    @Test("a device without the share's tables adopts those and no others")
+    func whoLacksTheTablesAdoptsThoseOfTheShareAndNoOthers() async throws {
       try await MeshProcess.scope(nodes: 2) { nodes in
         let (alice, bob) = (nodes[0], nodes[1])
         try await alice.sqlite("CREATE TABLE diary (id TEXT PRIMARY KEY NOT NULL, note TEXT REFERENCES notes)")
@@ -344,7 +348,8 @@ extension Daemons {
       }
     }
 
-    @Test func whoKeepsATablePrivateIsToldWhyItsRecordsAreHeldAndHowToSeeThem() async throws {
+    @Test("a private table's shared records are held until the table is tracked as shareable")
+    func whoKeepsATablePrivateIsToldWhyItsRecordsAreHeldAndHowToSeeThem() async throws {
       try await MeshProcess.scope(nodes: 2) { nodes in
         let (alice, bob) = (nodes[0], nodes[1])
         _ = try await account(alice, "alice")
@@ -370,7 +375,8 @@ extension Daemons {
       }
     }
 
-    @Test func whoLeavesKeepsACopyOrNoneAndAStoppedShareIsOver() async throws {
+    @Test("a participant that leaves may keep a copy, and a stopped share ends for all")
+    func whoLeavesKeepsACopyOrNoneAndAStoppedShareIsOver() async throws {
       try await MeshProcess.scope(nodes: 3) { nodes in
         let (alice, bob, carol) = (nodes[0], nodes[1], nodes[2])
         for (node, name) in zip(nodes, ["alice", "bob", "carol"]) { _ = try await account(node, name) }
@@ -417,7 +423,8 @@ extension Daemons {
       }
     }
 
-    @Test func aLinkThatWasUsedIsRefusedWithTheReason() async throws {
+    @Test("a share invite that was used is rejected with the reason")
+    func aLinkThatWasUsedIsRefusedWithTheReason() async throws {
       try await MeshProcess.scope(nodes: 3) { nodes in
         for (node, name) in zip(nodes, ["alice", "bob", "carol"]) { _ = try await account(node, name) }
         try await nodes[0].sqlite("INSERT INTO notes VALUES ('n1', 'milk', 1)")

@@ -4,7 +4,8 @@ extension Daemons {
   /// Five daemons that are killed, paused, restarted and run out of disk space while programs write: `tools/soak
   /// --processes`.
   @Suite struct SoakTests {
-    @Test func aMinuteOfFaultsLosesNothingAndLeavesFiveEqualFiles() async throws {
+    @Test("a minute of random faults violates no rule of the soak tool")
+    func aMinuteOfFaultsLosesNothingAndLeavesFiveEqualFiles() async throws {
       try await MeshProcess.scope { mesh in
         let soak = try await mesh.start(
           ["bash", "\(MeshProcess.root)/tools/soak", "--processes", "--minutes", "1", "--seed", "1"],

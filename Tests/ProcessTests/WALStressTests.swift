@@ -27,7 +27,9 @@ extension Daemons {
       return try #require(report.checks.first { $0.name == "write-ahead-log" }).figures
     }
 
-    @Test(arguments: [[], ["readers", "checkpoints"]])
+    @Test(
+      "programs that write beside a node lose no commit, and its log stays short",
+      arguments: [[], ["readers", "checkpoints"]])
     func nothingIsLostBesideANode(extras: [String]) async throws {
       try await MeshProcess.scope { mesh in
         _ = try await mesh.found()

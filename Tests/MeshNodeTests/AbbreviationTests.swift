@@ -15,19 +15,20 @@ import Testing
 
   private func beginning(_ zone: ZoneID, _ characters: Int) -> String { String("\(zone)".prefix(5 + characters)) }
 
-  @Test(arguments: [4, 5, 24])
+  @Test("a unique prefix stands for its id, in upper or lower case", arguments: [4, 5, 24])
   func aBeginningThatOneHasStandsForIt(characters: Int) throws {
     let zones = try Self.zones.get()
     #expect(try ZoneID.named(beginning(zones[2], characters), among: zones) == zones[2])
     #expect(try ZoneID.named(beginning(zones[2], characters).uppercased() + "\n", among: zones) == zones[2])
   }
 
-  @Test func theWholeIdIsThatOfOne() throws {
+  @Test("a whole id stands for itself, even if it is listed twice") func theWholeIdIsThatOfOne() throws {
     let zones = try Self.zones.get()
     for zone in zones { #expect(try ZoneID.named("\(zone)", among: zones + zones) == zone) }
   }
 
-  @Test func aBeginningThatTwoHaveNamesBoth() throws {
+  @Test("the error about an ambiguous prefix names both ids that have it")
+  func aBeginningThatTwoHaveNamesBoth() throws {
     let zones = try Self.zones.get()
     let refusal = #expect(throws: Refusal.self) { try ZoneID.named(beginning(zones[0], 4), among: zones) }
     #expect(refusal?.code == "id.ambiguous")
@@ -35,7 +36,8 @@ import Testing
     #expect(refusal?.message.contains("\(zones[2])") == false)
   }
 
-  @Test func whatIsTooShortOrOfAnotherKindNamesNothing() throws {
+  @Test("a text that is too short or of another kind stands for no id")
+  func whatIsTooShortOrOfAnotherKindNamesNothing() throws {
     let zones = try Self.zones.get()
     for text in ["", "zone-", beginning(zones[2], 3), "zonefall", "account-" + beginning(zones[2], 9).dropFirst(5)] {
       #expect(try ZoneID.named(text, among: zones) == nil, "\(text)")

@@ -13,7 +13,8 @@ import Testing
     }
   }
 
-  @Test func aReportComesOnceAndTheSequenceEndsWithItsTask() async throws {
+  @Test("asset updates yield an unchanged report once and end when the task is cancelled")
+  func aReportComesOnceAndTheSequenceEndsWithItsTask() async throws {
     try await withThrowingTaskGroup(of: Int.self) { group in
       let updates = StubNode().assetUpdates(clock: Instant())
       let (started, starter) = AsyncStream<Void>.makeStream()

@@ -4,7 +4,7 @@ import Testing
 
 /// Nodes that failed together must not return together, nor often.
 @Suite struct BackoffTests {
-  @Test(arguments: [Backoff.dial, .work])
+  @Test("the delay between attempts doubles up to a maximum and varies randomly", arguments: [Backoff.dial, .work])
   func waitsDoubleUpToALastAndAreSpread(backoff: Backoff) {
     var expected = backoff.first
     for failures in 1...40 {
@@ -17,7 +17,8 @@ import Testing
     #expect(expected == backoff.last)
   }
 
-  @Test func theFirstFailureIsTheShortestWaitAndNoneIsZero() {
+  @Test("the delay has a lower and an upper bound for any count of failures")
+  func theFirstFailureIsTheShortestWaitAndNoneIsZero() {
     for failures in [-1, 0, 1] { #expect(Backoff.dial.delay(after: failures) >= Backoff.dial.first * 0.5) }
     #expect(Backoff.dial.delay(after: .max) <= Backoff.dial.last * 1.5)
   }

@@ -137,14 +137,16 @@ import Testing
     }
   }
 
-  @Test func aRefusalArrivesUnchanged() async throws {
+  @Test("the client receives a refusal with its code and message unchanged")
+  func aRefusalArrivesUnchanged() async throws {
     try await withServer { client, _ in
       let unknown = await refusal { _ = try await client.perform(RevokeRequest(device: "x")) }
       #expect(unknown == Refusal(code: "device.unknown", message: "No device is called x.\nSee mesh device list."))
     }
   }
 
-  @Test func anUnforeseenErrorSaysNothingOfWhatItHolds() async throws {
+  @Test("an unexpected error reaches the client with its type and without its values")
+  func anUnforeseenErrorSaysNothingOfWhatItHolds() async throws {
     try await withServer { client, _ in
       let refusal = try #require(
         await refusal { _ = try await client.perform(RecordRequest(table: "surprise", key: "")) })
@@ -154,7 +156,8 @@ import Testing
     }
   }
 
-  @Test func theSocketIsPrivateAndGoesWithTheServer() async throws {
+  @Test("the control socket is private and is removed when the server ends")
+  func theSocketIsPrivateAndGoesWithTheServer() async throws {
     try await withTemporaryDirectory { root in
       let home = try Home.create(at: "\(root)/home")
       let socket = home.path(of: .controlSocket)
@@ -167,7 +170,7 @@ import Testing
     }
   }
 
-  @Test func withoutADaemonTheClientSaysSo() async throws {
+  @Test("the client reports a missing daemon if there is no socket") func withoutADaemonTheClientSaysSo() async throws {
     try await withTemporaryDirectory { root in
       let client = ControlClient(socket: "\(root)/control.sock")
       let refusal = await refusal { _ = try await client.perform(StatusRequest()) }
@@ -176,7 +179,8 @@ import Testing
     }
   }
 
-  @Test func aSocketThatAKilledDaemonLeftIsReplaced() async throws {
+  @Test("a server replaces the socket that a killed daemon left")
+  func aSocketThatAKilledDaemonLeftIsReplaced() async throws {
     try await withTemporaryDirectory { root in
       let home = try Home.create(at: "\(root)/home")
       let socket = home.path(of: .controlSocket)
@@ -191,7 +195,8 @@ import Testing
     }
   }
 
-  @Test func aSocketThatSomebodyAnswersAtIsNotTaken() async throws {
+  @Test("a second server fails while the first answers on the socket")
+  func aSocketThatSomebodyAnswersAtIsNotTaken() async throws {
     try await withServer { client, home in
       await #expect(throws: HomeError.self) {
         try await ControlServer(node: StubNode(), home: home, logger: logger).run()
@@ -201,7 +206,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [false, true])
+  @Test("the client reports a daemon that closes the connection before it answers", arguments: [false, true])
   func aDaemonThatGoesAwayIsSaidToHaveGone(hasRead: Bool) async throws {
     try await withTemporaryDirectory { root in
       let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -226,7 +231,8 @@ import Testing
     func channelRead(context: ChannelHandlerContext, data: NIOAny) { context.close(promise: nil) }
   }
 
-  @Test func aDaemonThatDoesNotAnswerIsToldFromOneThatIsNotThere() async throws {
+  @Test("the client reports a timeout differently from a missing daemon")
+  func aDaemonThatDoesNotAnswerIsToldFromOneThatIsNotThere() async throws {
     try await withServer { _, home in
       let body = try ControlJSON.encode(["timeoutSeconds": 3_600])
       let exchange = ControlExchange(method: .post, path: "/v1/wait", body: body, limit: .milliseconds(50))
@@ -236,10 +242,12 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    ("/v1/nothing", "", "control.route"), ("/v1/track", "{\"tables\": 7}", "control.request"),
-    ("/v1/untrack", "not json", "control.request"), ("/v1/devices/revoke", "", "control.request"),
-  ])
+  @Test(
+    "a request with an unknown route or a malformed body is a usage error",
+    arguments: [
+      ("/v1/nothing", "", "control.route"), ("/v1/track", "{\"tables\": 7}", "control.request"),
+      ("/v1/untrack", "not json", "control.request"), ("/v1/devices/revoke", "", "control.request"),
+    ])
   func aRequestThatMakesNoSenseIsRefusedAsUsage(path: String, body: String, code: String) async throws {
     try await withServer { _, home in
       let exchange = ControlExchange(method: .post, path: path, body: Array(body.utf8), limit: .seconds(30))

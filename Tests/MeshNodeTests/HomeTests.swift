@@ -13,7 +13,8 @@ import Testing
     }
   }
 
-  @Test func aNewHomeIsPrivateAndKeepsWhatIsWritten() async throws {
+  @Test("a new home is private and keeps the files that are written to it")
+  func aNewHomeIsPrivateAndKeepsWhatIsWritten() async throws {
     try await withTemporaryDirectory { root in
       let home = try Home.create(at: "\(root)/state/mesh/")
       #expect(home.path == "\(root)/state/mesh")
@@ -72,7 +73,8 @@ import Testing
     }
   }
 
-  @Test func aHomeIsCompleteOnceItIsConfigured() async throws {
+  @Test("a home opens once it is configured, and can't be created again then")
+  func aHomeIsCompleteOnceItIsConfigured() async throws {
     try await withTemporaryDirectory { root in
       let path = "\(root)/home"
       #expect(code { _ = try Home.open(at: path) } == .missing)
@@ -90,7 +92,8 @@ import Testing
     }
   }
 
-  @Test(arguments: [0o750, 0o705, 0o777])
+  @Test(
+    "a home that other users can enter is rejected with the chmod that repairs it", arguments: [0o750, 0o705, 0o777])
   func aHomeThatOthersCanEnterIsRefusedWithItsMending(mode: Int) async throws {
     try await withTemporaryDirectory { root in
       let home = try Home.create(at: "\(root)/home")
@@ -102,7 +105,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [HomeFile.deviceKey, .accountKey, .recoveryKey, .zone(id: "zone-1")])
+  @Test(
+    "a key that other users can read is rejected with the chmod that repairs it",
+    arguments: [HomeFile.deviceKey, .accountKey, .recoveryKey, .zone(id: "zone-1")])
   func aKeyThatOthersCanReadIsRefusedWithItsMending(file: HomeFile) async throws {
     try await withTemporaryDirectory { root in
       let home = try Home.create(at: "\(root)/home")
@@ -117,7 +122,7 @@ import Testing
     }
   }
 
-  @Test func symbolicLinksAreRefused() async throws {
+  @Test("a home rejects symbolic links in place of itself and its files") func symbolicLinksAreRefused() async throws {
     try await withTemporaryDirectory { root in
       let home = try Home.create(at: "\(root)/home")
       try home.write(HomeConfiguration(database: "/x.db"))
@@ -132,7 +137,9 @@ import Testing
     }
   }
 
-  @Test(arguments: ["", "../device.key", "a/b", "Zone", "zone.1", String(repeating: "z", count: 129)])
+  @Test(
+    "a home rejects a zone file whose name is not an id",
+    arguments: ["", "../device.key", "a/b", "Zone", "zone.1", String(repeating: "z", count: 129)])
   func aZoneFileIsNamedByAnId(id: String) async throws {
     try await withTemporaryDirectory { root in
       let home = try Home.create(at: "\(root)/home")
@@ -141,7 +148,8 @@ import Testing
     }
   }
 
-  @Test func aFileThatIsNotThereIsSaidToBeMissing() async throws {
+  @Test("reading a missing file reports it, and removing it succeeds")
+  func aFileThatIsNotThereIsSaidToBeMissing() async throws {
     try await withTemporaryDirectory { root in
       let home = try Home.create(at: "\(root)/home")
       #expect(code { _ = try home.read(.highWater) } == .fileMissing)
@@ -150,7 +158,8 @@ import Testing
     }
   }
 
-  @Test func aPathTooLongForTheSocketIsRefusedBeforeAnythingIsMade() async throws {
+  @Test("a home with a path too long for its socket is rejected and not created")
+  func aPathTooLongForTheSocketIsRefusedBeforeAnythingIsMade() async throws {
     try await withTemporaryDirectory { root in
       let path = "\(root)/" + String(repeating: "h", count: 100)
       #expect(code { _ = try Home.create(at: path) } == .name)
@@ -158,7 +167,8 @@ import Testing
     }
   }
 
-  @Test func theLockNamesItsHolderAndIsGivenBack() async throws {
+  @Test("the error about a locked home names the holder, and a release frees the lock")
+  func theLockNamesItsHolderAndIsGivenBack() async throws {
     try await withTemporaryDirectory { root in
       let home = try Home.create(at: "\(root)/home")
       let lock = try home.lock(as: .daemon)
@@ -171,7 +181,8 @@ import Testing
     }
   }
 
-  @Test func aDaemonWaitsForAVerbAndNotForADaemon() async throws {
+  @Test("a daemon waits for a command's lock and not for another daemon's")
+  func aDaemonWaitsForAVerbAndNotForADaemon() async throws {
     try await withTemporaryDirectory { root in
       let home = try Home.create(at: "\(root)/home")
       let verb = try home.lock(as: .verb)
@@ -187,7 +198,8 @@ import Testing
     }
   }
 
-  @Test func aHomeWithoutAKeyIsDiscardedAndAnotherStays() async throws {
+  @Test("discarding removes a home without a key and keeps one with a key")
+  func aHomeWithoutAKeyIsDiscardedAndAnotherStays() async throws {
     try await withTemporaryDirectory { root in
       let home = try Home.create(at: "\(root)/home")
       let lock = try home.lock(as: .verb)
@@ -201,7 +213,8 @@ import Testing
     }
   }
 
-  @Test func theHomeIsFoundInItsOrder() throws {
+  @Test("the home's path comes from the option, MESH_HOME, XDG_STATE_HOME or HOME, in this order")
+  func theHomeIsFoundInItsOrder() throws {
     let all = ["MESH_HOME": "/m", "XDG_STATE_HOME": "/x", "HOME": "/h"]
     #expect(try Home.path(option: "/o/./a//", environment: all) == "/o/a")
     #expect(try Home.path(option: nil, environment: all) == "/m")

@@ -20,7 +20,8 @@ import Testing
 
   private func shown(_ mesh: TestMesh, _ node: Int) -> Value? { mesh.nodes[node].store.rows[Self.photo]?["image"] }
 
-  @Test func aBLOBPassesThroughANodeInBetween() throws {
+  @Test("a BLOB reaches a node through another one and is downloaded once")
+  func aBLOBPassesThroughANodeInBetween() throws {
     let mesh = try TestMesh(3)
     try mesh.connect(1, 0)
     try mesh.connect(2, 1)
@@ -33,7 +34,8 @@ import Testing
     #expect(mesh.nodes[2].replica.downloads.bytes == bytes.count)
   }
 
-  @Test func aSourceThatLeftIsReplacedByWhoeverHasTheAsset() throws {
+  @Test("a node completes a BLOB from another node after its source left")
+  func aSourceThatLeftIsReplacedByWhoeverHasTheAsset() throws {
     let mesh = try TestMesh(3)
     let bytes = content(3 * Limits.chunk)
     try mesh.meet(1, 0)
@@ -44,7 +46,8 @@ import Testing
     #expect([1, 2].allSatisfy { shown(mesh, $0) == .blob(bytes) })
   }
 
-  @Test func twoWritesOfOneContentAreFetchedOnce() throws {
+  @Test("a node downloads a BLOB once for two rows with the same content")
+  func twoWritesOfOneContentAreFetchedOnce() throws {
     let mesh = try TestMesh(2)
     try mesh.connect(1, 0)
     try mesh.pump()
@@ -104,7 +107,8 @@ import Testing
     }
   }
 
-  @Test func whoGivesAnotherChunkThanItWasAskedForIsSentAway() throws {
+  @Test("a peer that sends a wrong chunk loses its session and is not asked again")
+  func whoGivesAnotherChunkThanItWasAskedForIsSentAway() throws {
     let world = try World()
     #expect(world.wants.first?.contains(0) == true)
     try world.mesh.give(.assetChunk(world.zone, world.asset.id, 0, world.bytes), to: 1, world.link)
@@ -137,7 +141,8 @@ import Testing
     #expect(given() == 2)
   }
 
-  @Test func chunksThatNobodyAskedForAreBounded() throws {
+  @Test("a peer that sends more than 1,024 unrequested chunks loses its session")
+  func chunksThatNobodyAskedForAreBounded() throws {
     let world = try World()
     for _ in 0..<1_024 {
       try world.mesh.give(.assetChunk(world.zone, world.asset.id, 3, world.bytes), to: 1, world.link)
@@ -148,7 +153,8 @@ import Testing
     #expect(!world.mesh.nodes[1].closed.isEmpty)
   }
 
-  @Test func aPartOfAnAssetIsGivenOnAndTheRestWhenItComes() throws {
+  @Test("a node passes on the chunks it has, and later the rest")
+  func aPartOfAnAssetIsGivenOnAndTheRestWhenItComes() throws {
     let world = try World()
     let mesh = world.mesh
     try mesh.give(.assetChunk(world.zone, world.asset.id, 0, world.bytes), to: 1, world.link)
@@ -163,7 +169,8 @@ import Testing
     #expect(mesh.nodes[0].store.chunks(of: world.asset.id, zone: world.zone)?.isComplete == true)
   }
 
-  @Test func whatIsLackingIsSaidBehindEachAcknowledgement() throws {
+  @Test("a node reports its missing BLOBs after each acknowledgement and when they change")
+  func whatIsLackingIsSaidBehindEachAcknowledgement() throws {
     let world = try World()
     let mesh = world.mesh
     func said() -> [Message] {
@@ -199,7 +206,8 @@ import Testing
       said().last == .assetBacklog(world.zone, backlog(coming: 0, bytes: 0)), "at once, and not with the next tick")
   }
 
-  @Test func whoWaitsKnowsWhetherTheBytesAreThere() throws {
+  @Test("a node knows that a peer has merged its write and lacks no BLOB")
+  func whoWaitsKnowsWhetherTheBytesAreThere() throws {
     let mesh = try TestMesh(2)
     let zone = try mesh.zone
     try mesh.connect(1, 0)
@@ -220,7 +228,8 @@ import Testing
     return asset.id
   }
 
-  @Test func whoEvictsGivesNothingAndAsksWhoHasAll() throws {
+  @Test("a node that evicts a BLOB finds another holder and gives no chunk meanwhile")
+  func whoEvictsGivesNothingAndAsksWhoHasAll() throws {
     let mesh = try TestMesh(3)
     try mesh.connect(1, 0)
     try mesh.connect(2, 0)
@@ -245,7 +254,8 @@ import Testing
     #expect(replica.copies.holders(asset) == .nobody(asked: 0))
   }
 
-  @Test func ofTwoThatEvictAtOnceNeitherCountsTheOther() throws {
+  @Test("two nodes that evict a BLOB at once don't count each other as holders")
+  func ofTwoThatEvictAtOnceNeitherCountsTheOther() throws {
     let mesh = try TestMesh(2)
     try mesh.connect(1, 0)
     try mesh.pump()
@@ -256,7 +266,8 @@ import Testing
     for node in 0..<2 { #expect(mesh.nodes[node].replica.copies.holders(asset) == .nobody(asked: 1)) }
   }
 
-  @Test func whoeverIsGoneOrHasAPartIsNoHolder() throws {
+  @Test("a peer that left or has only some chunks doesn't count as a holder")
+  func whoeverIsGoneOrHasAPartIsNoHolder() throws {
     let world = try World()
     let mesh = world.mesh
     let replica = mesh.nodes[1].replica
@@ -297,7 +308,7 @@ import Testing
     #expect(try holders(1) == .held(by: mesh.nodes[0].device))
   }
 
-  @Test func nobodyElseLearnsOfAnAsset() throws {
+  @Test("a node gives a BLOB's chunks only to devices of the BLOB's zone") func nobodyElseLearnsOfAnAsset() throws {
     let mesh = try TestMesh([2, 1])
     try write(mesh, 0, content(2 * Limits.chunk))
     let zone = try mesh.zone

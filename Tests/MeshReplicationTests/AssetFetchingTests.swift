@@ -45,7 +45,8 @@ import Testing
 
   private func chunks(_ requests: [AssetFetching.Request]) -> [Int] { requests.flatMap { Array($0.chunks) } }
 
-  @Test func noChunkIsAskedTwiceAndPeersAreAskedSideBySide() {
+  @Test("chunks are requested from several peers in parallel, and each chunk once")
+  func noChunkIsAskedTwiceAndPeersAreAskedSideBySide() {
     box.fetching.want(WantedAssets([wanted([0, 2])], isAll: true))
     let requests = box.requests(of: peers(2), now: 0)
     #expect(Set(requests.map(\.link)).count == 2)
@@ -54,13 +55,14 @@ import Testing
     #expect(box.requests(of: peers(3), now: 0).map(\.link) == [links[2]])
   }
 
-  @Test func onlyPeersOfAZoneThatUsesItAreAsked() {
+  @Test("chunks are requested only from peers of a zone that uses the BLOB") func onlyPeersOfAZoneThatUsesItAreAsked() {
     box.fetching.want(WantedAssets([wanted()], isAll: true))
     #expect(box.requests(of: peers(2, in: Self.other), now: 0).isEmpty)
     #expect(box.requests(of: peers(1), now: 0).map(\.zone) == [Self.zone])
   }
 
-  @Test func theWindowGrowsWithFastAnswersAndNarrowsWithSlowOnes() {
+  @Test("the window grows with fast answers and narrows with slow ones")
+  func theWindowGrowsWithFastAnswersAndNarrowsWithSlowOnes() {
     box.fetching.want(WantedAssets([wanted()], isAll: true))
     for index in 0..<20 {
       _ = box.requests(of: peers(1), now: 0)
@@ -90,16 +92,18 @@ import Testing
     return sizes
   }
 
-  @Test(arguments: [0, 100, 1_000]) func theWindowIsWideOnALineThatHoldsMore(base: Int64) {
+  @Test("the window reaches its maximum if chunks don't delay each other", arguments: [0, 100, 1_000])
+  func theWindowIsWideOnALineThatHoldsMore(base: Int64) {
     #expect(answers(20, base: base, each: 0).last == ChunkWindow.widest)
   }
 
-  @Test func theWindowStaysNarrowWhereChunksWouldWaitForEachOther() {
+  @Test("the window stays narrow if chunks delay each other")
+  func theWindowStaysNarrowWhereChunksWouldWaitForEachOther() {
     #expect(answers(100, base: 2, each: 2).dropFirst(5).allSatisfy { (2...4).contains($0) })
     #expect(answers(100, base: 300, each: 300).allSatisfy { $0 <= 2 }, "a slow line")
   }
 
-  @Test func theFastestAnswerIsForgotten() {
+  @Test("the window grows again once the old round-trip times are forgotten") func theFastestAnswerIsForgotten() {
     var window = ChunkWindow()
     for now in 0..<10 { window.answered(asked: Int64(now), now: Int64(now)) }
     #expect(window.size == ChunkWindow.widest)
@@ -112,7 +116,8 @@ import Testing
     #expect(window.size == ChunkWindow.widest)
   }
 
-  @Test func whatAPeerLacksIsAskedOfAnotherAndOfItAgainOnceItHasMore() {
+  @Test("a missing chunk is requested from another peer, or again once the peer has it")
+  func whatAPeerLacksIsAskedOfAnotherAndOfItAgainOnceItHasMore() {
     box.fetching.want(WantedAssets([wanted()], isAll: true))
     _ = box.requests(of: peers(1), now: 0)
     var has = ChunkSet(count: 40)
@@ -154,7 +159,7 @@ import Testing
     #expect(box.requests(of: second, now: 30).map(\.asset).first == assets[0])
   }
 
-  @Test func whoIsSilentOrGoneIsReplaced() {
+  @Test("a chunk of a silent or lost peer is requested from another one") func whoIsSilentOrGoneIsReplaced() {
     box.fetching.want(WantedAssets([wanted()], isAll: true))
     _ = box.requests(of: peers(1), now: 0)
     box.fetching.expire(now: AssetFetching.patience)
@@ -247,7 +252,8 @@ import Testing
     #expect(box.requests(of: peers(2), now: later).map(\.link) == [links[0], links[1]], "it gave a chunk")
   }
 
-  @Test func aChunkThatWasNotAskedForIsNotExpected() {
+  @Test("a chunk counts as expected only once and from the peer that was asked")
+  func aChunkThatWasNotAskedForIsNotExpected() {
     box.fetching.want(WantedAssets([wanted()], isAll: true))
     _ = box.requests(of: peers(1), now: 0)
     #expect(!box.arrived(0, of: Self.asset.id, from: links[1], now: 1))
@@ -256,7 +262,7 @@ import Testing
     #expect(!box.arrived(0, of: Self.asset.id, from: links[0], now: 1))
   }
 
-  @Test func whatIsNotWantedAnyMoreIsNotAskedFor() {
+  @Test("chunks of a BLOB that is no longer wanted are not requested") func whatIsNotWantedAnyMoreIsNotAskedFor() {
     box.fetching.want(WantedAssets([wanted()], isAll: true))
     _ = box.requests(of: peers(1), now: 0)
     box.fetching.want(WantedAssets([], isAll: true))
@@ -275,7 +281,8 @@ import Testing
     }
   }
 
-  @Test func whatNobodyHasMakesWayWhereOthersWait() {
+  @Test("BLOBs that no peer has make way for waiting ones, and get another turn later")
+  func whatNobodyHasMakesWayWhereOthersWait() {
     let wanted = Self.short(AssetFetching.assets)
     box.fetching.want(WantedAssets(wanted, isAll: false))
     for entry in wanted.prefix(100) { box.fetching.note(nil, of: entry.asset.id, links[0], now: 0) }
@@ -297,7 +304,7 @@ import Testing
     #expect(box.fetching.setAside.isEmpty, "what was said is not believed for ever")
   }
 
-  @Test func whoCanBeAskedMayHaveIt() {
+  @Test("a BLOB is absent only if no peer may have a missing chunk") func whoCanBeAskedMayHaveIt() {
     box.fetching.want(WantedAssets([wanted([1])], isAll: true))
     #expect(box.fetching.absent(peers(1, in: Self.other), now: 0) == [Self.asset.id], "in none of its zones")
     #expect(box.fetching.absent(peers(1), now: 0).isEmpty)
@@ -317,7 +324,8 @@ import Testing
     #expect(box.fetching.absent(peers(1), now: 3).isEmpty, "it may well be there, and waits for room here")
   }
 
-  @Test func whoGaveAndHowFastIsKnownTillItIsWhole() {
+  @Test("the sources and the speed of a download are known while it runs")
+  func whoGaveAndHowFastIsKnownTillItIsWhole() {
     box.fetching.want(WantedAssets([wanted()], isAll: true))
     _ = box.requests(of: peers(2), now: 0)
     #expect(box.fetching.sources(of: Self.asset.id, peers(3), now: 0) == Array(links.prefix(2)), "they are asked")

@@ -78,7 +78,7 @@ extension Daemons {
       }
     }
 
-    @Test("the doctor reports missing triggers, writes that were not captured, and a renamed table")
+    @Test("the doctor reports a dropped trigger, capturing that was turned off, and a renamed table")
     func writesThatAreNotCapturedAreToldAndWhatANodeRepairsToo() async throws {
       try await MeshProcess.scope { mesh in
         try await node(mesh)

@@ -56,7 +56,8 @@ import Testing
     }
   }
 
-  @Test("a command rejects a home with a readable key and names the chmod", arguments: ["status", "serve", "peers"])
+  @Test(
+    "a command rejects a home whose key others can read and names the chmod", arguments: ["status", "serve", "peers"])
   func aHomeThatOthersCanReadIsRefused(verb: String) async throws {
     try await MeshProcess.scope { mesh in
       let home = try makeHome(mesh)

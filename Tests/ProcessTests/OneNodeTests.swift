@@ -16,7 +16,7 @@ import Testing
     return copy
   }
 
-  @Test("a second home on a served database is rejected and names the first")
+  @Test("mesh rejects a second home on a served database and names the first")
   func aSecondNodeOnAFileThatIsServedIsToldOfTheFirst() async throws {
     try await MeshProcess.scope { mesh in
       let daemon = try await mesh.found()

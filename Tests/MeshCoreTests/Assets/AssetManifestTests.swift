@@ -80,7 +80,7 @@ import Testing
   }
 
   /// The longest there can be fits into a change set with others.
-  @Test("a manifest takes less than an eighth of a change set") func manifestsOfARowFitIntoAPart() {
+  @Test("the largest manifest takes less than an eighth of a change set") func manifestsOfARowFitIntoAPart() {
     #expect(AssetManifest.encodedBound(size: Limits.asset) < Limits.changeSet / 8)
   }
 }

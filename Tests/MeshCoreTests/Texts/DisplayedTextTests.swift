@@ -71,7 +71,7 @@ import Testing
     #expect(zone.description != renamed && ZoneID.fault(inDisplayed: renamed) != nil)
   }
 
-  @Test("base32 decodes what it encodes, in either case, and rejects malformed text")
+  @Test("base32 decodes what it encodes, also in upper case, and rejects malformed text")
   func base32IsReadAsWrittenAndOnlyThat() {
     var generator = Generator(seed: 94)
     for _ in 0..<500 {

@@ -127,7 +127,7 @@ import Testing
     #expect(try ChangeSetBody(decrypted, author: world.desk.author) == body)
   }
 
-  @Test("a change set with an altered byte fails its signature and its cipher")
+  @Test("a change set with an altered byte fails the signature check")
   func anyAlteredByteOfAChangeSetIsNoticed() throws {
     let bytes = try file.bytes("change set")
     for index in bytes.indices {

@@ -6,7 +6,8 @@ import Testing
 
 /// What two peers do, at random, to tables with long BLOBs: at the end both show the same.
 @Suite struct AssetHistoryTests {
-  @Test(arguments: TestSeeds.through(20 as UInt64)) func whateverIsDoneBothEndEqual(seed: UInt64) throws {
+  @Test("two peers that change long BLOBs at random end with the same rows", arguments: TestSeeds.through(20 as UInt64))
+  func whateverIsDoneBothEndEqual(seed: UInt64) throws {
     var history = try AssetHistory(seed: seed)
     for _ in 0..<40 { try history.step() }
     try history.end()

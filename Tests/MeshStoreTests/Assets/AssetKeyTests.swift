@@ -7,11 +7,13 @@ import Testing
 /// A new key for a row whose BLOB is not here.
 @Suite struct AssetKeyTests {
   /// A row that shows nothing in the place of its BLOB, or an older one, or whose BLOB was evicted.
-  @Test(arguments: [
-    "UPDATE photo SET id = 'y'", "UPDATE OR REPLACE photo SET id = 'y'",
-    "UPDATE OR IGNORE photo SET id = 'y', title = 'z'",
-    "INSERT INTO photo VALUES ('x', 't', NULL) ON CONFLICT (id) DO UPDATE SET id = 'y'",
-  ])
+  @Test(
+    "the triggers refuse a new key for a row until its missing BLOB is downloaded",
+    arguments: [
+      "UPDATE photo SET id = 'y'", "UPDATE OR REPLACE photo SET id = 'y'",
+      "UPDATE OR IGNORE photo SET id = 'y', title = 'z'",
+      "INSERT INTO photo VALUES ('x', 't', NULL) ON CONFLICT (id) DO UPDATE SET id = 'y'",
+    ])
   func aRowWhoseBLOBIsNotHereGetsNoOtherKey(write: String) throws {
     for state in ["new", "newer", "evicted"] {
       let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
@@ -37,7 +39,8 @@ import Testing
     }
   }
 
-  @Test func aRowWhoseBLOBWasOverwrittenGetsAnotherKey() throws {
+  @Test("a row takes a new key after a program overwrites its missing BLOB")
+  func aRowWhoseBLOBWasOverwrittenGetsAnotherKey() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.insertPhoto("x", 50_000)
     try b.learn(from: a)
@@ -48,12 +51,14 @@ import Testing
     #expect(try a.rows("SELECT id = 'y', hex(image) = '05' FROM photo") == ["1|1"])
   }
 
-  @Test(arguments: [
-    ("id TEXT PRIMARY KEY NOT NULL COLLATE NOCASE", "'Abc'", "'ABC'", "'d'"),
-    ("id TEXT PRIMARY KEY NOT NULL COLLATE RTRIM", "'a'", "'a  '", "'d'"),
-    ("id INTEGER PRIMARY KEY NOT NULL", "7", "7.0", "8"), ("id REAL PRIMARY KEY NOT NULL", "7", "7.0", "7.5"),
-    ("id PRIMARY KEY NOT NULL", "x'07'", "x'07'", "'d'"),
-  ])
+  @Test(
+    "a row with a missing BLOB accepts another spelling of its key but no other key",
+    arguments: [
+      ("id TEXT PRIMARY KEY NOT NULL COLLATE NOCASE", "'Abc'", "'ABC'", "'d'"),
+      ("id TEXT PRIMARY KEY NOT NULL COLLATE RTRIM", "'a'", "'a  '", "'d'"),
+      ("id INTEGER PRIMARY KEY NOT NULL", "7", "7.0", "8"), ("id REAL PRIMARY KEY NOT NULL", "7", "7.0", "7.5"),
+      ("id PRIMARY KEY NOT NULL", "x'07'", "x'07'", "'d'"),
+    ])
   func theKeyIsComparedAsTheTableDoes(key: String, first: String, spelling: String, other: String) throws {
     let schema = "CREATE TABLE photo (\(key), title TEXT, image BLOB)"
     let (a, b) = (try Peer.withPhotos(1, schema), try Peer.withPhotos(2, schema))
@@ -68,7 +73,8 @@ import Testing
     #expect(try a.rows("SELECT id = \(other), length(image) FROM photo") == ["1|50000"])
   }
 
-  @Test func aParentWhoseNewKeyItsChildWouldGetIsRefusedWithIt() throws {
+  @Test("the triggers refuse a parent's new key that would cascade to a row with a missing BLOB")
+  func aParentWhoseNewKeyItsChildWouldGetIsRefusedWithIt() throws {
     let schema = """
       CREATE TABLE film (id TEXT PRIMARY KEY NOT NULL);
       CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL REFERENCES film ON UPDATE CASCADE, title TEXT, image BLOB)

@@ -43,6 +43,7 @@ import Testing
   }
 
   @Test(
+    "indexes and generated columns over a long BLOB match its new version",
     arguments: TestSeeds.some(of: [
       ("", "CREATE INDEX i ON photo (substr(image, 1, 8))"), ("", "CREATE INDEX i ON photo (lower(title))"),
       ("", "CREATE INDEX i ON photo (image)"),
@@ -69,7 +70,7 @@ import Testing
     #expect(try a.digest() == b.digest() && b.store.assets.wantedAssets(limit: 9).isEmpty)
   }
 
-  @Test(arguments: Shape.allCases)
+  @Test("a peer downloads both BLOBs of a row, and each content once for all rows", arguments: Shape.allCases)
   func twoOfARowAndTheSameInManyCome(shape: Shape) throws {
     let (a, b) = try peers(shape)
     try a.run(
@@ -84,6 +85,7 @@ import Testing
   }
 
   @Test(
+    "a BLOB that is overwritten during its download shows the new value on both peers",
     arguments: TestSeeds.some(of: Shape.allCases),
     [
       "randomblob(20000)", "x'0102'", "zeroblob(16384)", "zeroblob(16385)", "'text'", "7", "coalesce(more, x'07')",
@@ -109,7 +111,7 @@ import Testing
     try expectEqual(a, b)
   }
 
-  @Test(arguments: TestSeeds.some(of: Shape.allCases))
+  @Test("a device still gives chunks after a VACUUM and a new column", arguments: TestSeeds.some(of: Shape.allCases))
   func aVACUUMAndANewColumnOfTheGiverChangeNothing(shape: Shape) throws {
     let (a, b) = try peers(shape)
     try a.run("INSERT INTO photo (id, title, image) VALUES (1, 'a', randomblob(\(20 * Self.chunk)))")
@@ -126,7 +128,9 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test(arguments: [Shape.last, .withoutRowid], TestSeeds.some(of: [3, 20]))
+  @Test(
+    "a table gives no chunks while it is renamed, and gives them after it is renamed back",
+    arguments: [Shape.last, .withoutRowid], TestSeeds.some(of: [3, 20]))
   func aTableThatIsRenamedAndBackGivesOnOnceItsRecordsAreShownAgain(shape: Shape, chunks: Int) throws {
     let (a, b) = try peers(shape)
     try a.run("INSERT INTO photo (id, title, image) VALUES (1, 'a', randomblob(\(chunks * Self.chunk)))")
@@ -176,7 +180,8 @@ import Testing
     #expect(try a.staging.assets().isEmpty)
   }
 
-  @Test func aBLOBThatWasNotTouchedStaysThoughItsRowIsWrittenAnew() throws {
+  @Test("a revert of a row's other columns leaves its BLOB in place")
+  func aBLOBThatWasNotTouchedStaysThoughItsRowIsWrittenAnew() throws {
     let (a, b) = try peers(.middle)
     try a.run("INSERT INTO photo VALUES (1, randomblob(\(2 * Self.chunk)), 'a', NULL)")
     try b.pull(from: a)

@@ -9,7 +9,8 @@ import Testing
 @Suite struct AssetTests {
   private static let chunk = Limits.chunk
 
-  @Test func otherColumnsAppearAtOnceAndTheBLOBWhenItIsComplete() throws {
+  @Test("a row's other columns appear at once, and its BLOB when all chunks are here")
+  func otherColumnsAppearAtOnceAndTheBLOBWhenItIsComplete() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', 'harbour', randomblob(\(3 * Self.chunk + 5)))")
     try b.learn(from: a)
@@ -25,7 +26,9 @@ import Testing
     #expect(try b.staging.assets().isEmpty && b.store.assets.wantedAssets(limit: 9).isEmpty)
   }
 
-  @Test func theLimitIsSixteenKiB() throws {
+  @Test("a value over 16 KiB travels as chunks, and a shorter one in the change set") func theLimitIsSixteenKiB()
+    throws
+  {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', zeroblob(16384), zeroblob(16385))")
     try b.learn(from: a)
@@ -34,7 +37,8 @@ import Testing
     #expect(try b.photos() == a.photos())
   }
 
-  @Test func oldBytesStayTillTheNewAreCompleteAndOnlyOtherChunksAreFetched() throws {
+  @Test("a row shows its old BLOB until the changed chunks of the new one arrive")
+  func oldBytesStayTillTheNewAreCompleteAndOnlyOtherChunksAreFetched() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', 'old', randomblob(\(5 * Self.chunk)))")
     try b.pull(from: a)
@@ -54,7 +58,8 @@ import Testing
     #expect(try b.photos() == a.photos())
   }
 
-  @Test func oldBytesAreKnownAfterARestartAndAreNobodysEdit() throws {
+  @Test("a reopened store does not take the old bytes of an incomplete BLOB for an edit")
+  func oldBytesAreKnownAfterARestartAndAreNobodysEdit() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', 'old', randomblob(\(3 * Self.chunk)))")
     try b.pull(from: a)
@@ -71,7 +76,7 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func equalContentIsFetchedOnce() throws {
+  @Test("a peer downloads equal content once for several rows") func equalContentIsFetchedOnce() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run(
       "INSERT INTO photo VALUES ('x', NULL, randomblob(300000)); INSERT INTO photo SELECT 'y', NULL, image FROM photo")
@@ -83,7 +88,8 @@ import Testing
     #expect(try b.photos() == a.photos())
   }
 
-  @Test func aTableThatAsksForTheBLOBHoldsTheRowBack() throws {
+  @Test("a row whose BLOB is NOT NULL is held until the BLOB is complete")
+  func aTableThatAsksForTheBLOBHoldsTheRowBack() throws {
     let schema = "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, image BLOB NOT NULL)"
     let (a, b) = (try Peer.withPhotos(1, schema), try Peer.withPhotos(2, schema))
     try a.run("INSERT INTO photo VALUES ('x', 'harbour', randomblob(20000))")
@@ -99,7 +105,8 @@ import Testing
     try b.expectNothingNoted()
   }
 
-  @Test func whatIsReplacedOrDeletedWhileItIsFetchedEndsRight() throws {
+  @Test("a BLOB that is replaced or deleted during its download is not downloaded further")
+  func whatIsReplacedOrDeletedWhileItIsFetchedEndsRight() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run(
       "INSERT INTO photo VALUES ('x', '1', randomblob(600000)), ('y', '1', randomblob(600000)), ('z', '1', randomblob(600000))"
@@ -120,7 +127,9 @@ import Testing
     #expect(try b.staging.assets().isEmpty, "what nobody wants any more is swept")
   }
 
-  @Test(arguments: ["NULL", "'small'", "x'01'", "randomblob(40000)"])
+  @Test(
+    "a local edit of a column that waits for its BLOB reaches the other peer",
+    arguments: ["NULL", "'small'", "x'01'", "randomblob(40000)"])
   func aLocalEditOfAColumnThatWaitsIsSent(value: String) throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(200000))")
@@ -135,7 +144,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func anEditOfAnotherColumnKeepsTheAssetUnread() throws {
+  @Test("an edit of another column makes no peer download the BLOB again")
+  func anEditOfAnotherColumnKeepsTheAssetUnread() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(200000))")
     try b.pull(from: a)
@@ -146,7 +156,9 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test(arguments: ["image", "NULL", "x'05'"])
+  @Test(
+    "a row that is replaced with its old bytes keeps the BLOB that is being downloaded",
+    arguments: ["image", "NULL", "x'05'"])
   func aRowThatIsWrittenAsAWholeWhileItsBLOBComesKeepsIt(value: String) throws {
     for delete in ["", "DELETE FROM photo;"] {
       let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
@@ -170,7 +182,8 @@ import Testing
     }
   }
 
-  @Test func aWriteIntoTheBLOBIsFoundByARescan() throws {
+  @Test("a rescan finds bytes written into a BLOB, and the peer downloads one chunk")
+  func aWriteIntoTheBLOBIsFoundByARescan() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', zeroblob(\(3 * Self.chunk)))")
     try b.pull(from: a)
@@ -182,7 +195,8 @@ import Testing
     #expect(try b.photos() == a.photos())
   }
 
-  @Test func aRescanBesideAnEditStampsNoBLOBThatIsTheSame() throws {
+  @Test("a rescan gives new stamps only to the columns that changed")
+  func aRescanBesideAnEditStampsNoBLOBThatIsTheSame() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.insertPhoto("x", 50_000)
     try b.pull(from: a)
@@ -206,7 +220,8 @@ import Testing
     #expect(try a.photos() == b.photos() && a.digest() == b.digest())
   }
 
-  @Test func aRowThatIsReplacedBringsNothingAgain() throws {
+  @Test("a row that is deleted and inserted with the same BLOB causes no download")
+  func aRowThatIsReplacedBringsNothingAgain() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(2000000))")
     try b.pull(from: a)
@@ -217,13 +232,15 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test(arguments: [
-    "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, image BLOB) WITHOUT ROWID",
-    "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, image BLOB, note TEXT)",
-    "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, image BLOB, rowid, oid, _rowid_)",
-    "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, title TEXT, image BLOB) STRICT",
-    "CREATE TABLE photo (id BLOB PRIMARY KEY NOT NULL, title, image TEXT)",
-  ])
+  @Test(
+    "a long BLOB syncs through tables of every form",
+    arguments: [
+      "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, image BLOB) WITHOUT ROWID",
+      "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, image BLOB, note TEXT)",
+      "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, image BLOB, rowid, oid, _rowid_)",
+      "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, title TEXT, image BLOB) STRICT",
+      "CREATE TABLE photo (id BLOB PRIMARY KEY NOT NULL, title, image TEXT)",
+    ])
   func assetsGoThroughTablesOfAllForms(schema: String) throws {
     let (a, b) = (try Peer.withPhotos(1, schema), try Peer.withPhotos(2, schema))
     try a.run(
@@ -239,7 +256,7 @@ import Testing
     try b.expectNothingNoted()
   }
 
-  @Test func aChunkThatIsNoneIsNotTaken() throws {
+  @Test("a chunk with a wrong index, length or byte is rejected") func aChunkThatIsNoneIsNotTaken() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(2 * Self.chunk)))")
     try b.learn(from: a)
@@ -253,7 +270,8 @@ import Testing
     #expect(try b.store.assets.chunks(of: asset.id, zone: Peer.zone)?.present == 0)
   }
 
-  @Test func chunksAreGivenInZonesWhoseRecordsUseThemAndOnlyWhileTheyAreRight() throws {
+  @Test("a device gives chunks only in zones whose rows use them, and only while they match")
+  func chunksAreGivenInZonesWhoseRecordsUseThemAndOnlyWhileTheyAreRight() throws {
     let a = try Peer.withPhotos(1)
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(2 * Self.chunk)))")
     try a.flush()
@@ -272,7 +290,7 @@ import Testing
     #expect(try a.store.assets.chunk(0, of: asset, zone: Peer.zone) == nil)
   }
 
-  @Test func chunksThatCameAreThereAfterARestart() throws {
+  @Test("chunks staged in files remain after the store is reopened") func chunksThatCameAreThereAfterARestart() throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("staging-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let a = try Peer.withPhotos(1)
@@ -293,7 +311,7 @@ import Testing
   }
 
   /// In one statement with its row, and in place after it.
-  @Test(arguments: [3, 6])
+  @Test("chunks that the staging lost are downloaded again", arguments: [3, 6])
   func aChunkThatTheStagingLostIsFetchedAgain(chunks: Int) throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(chunks * Self.chunk)))")
@@ -315,7 +333,8 @@ import Testing
     #expect(try b.photos() == a.photos())
   }
 
-  @Test func aChunkThatWasSpoiltInTheStagingIsNotGivenOn() throws {
+  @Test("a chunk that is damaged in the staging is not given to peers and is downloaded again")
+  func aChunkThatWasSpoiltInTheStagingIsNotGivenOn() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(3 * Self.chunk)))")
     try b.learn(from: a)
@@ -328,7 +347,8 @@ import Testing
     #expect(try b.fetch(from: a) == 3)
   }
 
-  @Test func theVersionBeforeIsReadOnceForWhatItHasInCommon() throws {
+  @Test("the store compares the old version of a BLOB with the new one only once")
+  func theVersionBeforeIsReadOnceForWhatItHasInCommon() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(4 * Self.chunk)))")
     try b.pull(from: a)
@@ -347,7 +367,8 @@ import Testing
     #expect(try b.photos() == a.photos())
   }
 
-  @Test func aRowWithoutItsParentKeepsItsBytesAside() throws {
+  @Test("a row whose parent was deleted keeps its BLOB staged until the parent returns")
+  func aRowWithoutItsParentKeepsItsBytesAside() throws {
     let schema = """
       CREATE TABLE album (id TEXT PRIMARY KEY NOT NULL);
       CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT REFERENCES album (id), image BLOB)
@@ -376,22 +397,24 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test(arguments: [
-    ("image BLOB, title TEXT", "", "the column is not the last one"),
-    ("title TEXT, image BLOB", "WITHOUT ROWID", "the table is WITHOUT ROWID"),
-    ("g AS (1), image BLOB", "", "the table has generated columns (g)"),
-    ("title TEXT, image BLOB UNIQUE", "", "a UNIQUE constraint has the column"),
-    ("title TEXT, image BLOB", "; CREATE INDEX i ON photo (title, image)", "the index i has the column"),
-    ("title TEXT, image BLOB", "; CREATE INDEX i ON photo (lower(title))", "the index i has an expression"),
-    (
-      "title TEXT, image BLOB", "; CREATE INDEX i ON photo (title) WHERE image IS NULL",
-      "the index i may depend on the column"
-    ), ("rowid, oid, _rowid_, image BLOB", "", "columns have all names of the rowid (rowid, oid, _rowid_)"),
-    (
-      "image BLOB, title TEXT", "; CREATE INDEX i ON photo (image)",
-      "the index i has the column; because the column is not the last one"
-    ),
-  ])
+  @Test(
+    "a column that cannot be written in place takes 64 MiB, and the advice says why",
+    arguments: [
+      ("image BLOB, title TEXT", "", "the column is not the last one"),
+      ("title TEXT, image BLOB", "WITHOUT ROWID", "the table is WITHOUT ROWID"),
+      ("g AS (1), image BLOB", "", "the table has generated columns (g)"),
+      ("title TEXT, image BLOB UNIQUE", "", "a UNIQUE constraint has the column"),
+      ("title TEXT, image BLOB", "; CREATE INDEX i ON photo (title, image)", "the index i has the column"),
+      ("title TEXT, image BLOB", "; CREATE INDEX i ON photo (lower(title))", "the index i has an expression"),
+      (
+        "title TEXT, image BLOB", "; CREATE INDEX i ON photo (title) WHERE image IS NULL",
+        "the index i may depend on the column"
+      ), ("rowid, oid, _rowid_, image BLOB", "", "columns have all names of the rowid (rowid, oid, _rowid_)"),
+      (
+        "image BLOB, title TEXT", "; CREATE INDEX i ON photo (image)",
+        "the index i has the column; because the column is not the last one"
+      ),
+    ])
   func aBLOBBesideOthersIsBoundedAndTheAdviceSaysWhy(columns: String, rest: String, reason: String) throws {
     let a = try Peer(1, schema: "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, \(columns)) \(rest)", track: [])
     try a.store.access.read { transaction in
@@ -412,7 +435,8 @@ import Testing
     }
   }
 
-  @Test func aBLOBThatIsTooLongForItsColumnIsNoted() throws {
+  @Test("a BLOB that is too long for its column is listed as held with the limit")
+  func aBLOBThatIsTooLongForItsColumnIsNoted() throws {
     let schema = "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, image BLOB, title TEXT)"
     let a = try Peer.withPhotos(1, schema)
     try a.run("INSERT INTO photo VALUES ('x', zeroblob(\((64 << 20) + 1)), 't')")
@@ -422,7 +446,8 @@ import Testing
     #expect(held.message?.contains("has 67108865 bytes; image takes BLOBs of 64 MiB") == true)
   }
 
-  @Test func aLongOneIsPutInPlaceWithoutAStatementThatHasIt() throws {
+  @Test("a long BLOB that follows an edit of its row arrives with the right bytes")
+  func aLongOneIsPutInPlaceWithoutAStatementThatHasIt() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', zeroblob(3000000))")
     try a.run("UPDATE photo SET title = '2'")
@@ -431,7 +456,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func theTableThatTheColumnsAreMissingFromShowsTheBLOBWhenItHasThem() throws {
+  @Test("a BLOB is downloaded and shown after its missing column is added")
+  func theTableThatTheColumnsAreMissingFromShowsTheBLOBWhenItHasThem() throws {
     let a = try Peer.withPhotos(1)
     let b = try Peer.withPhotos(2, "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT)")
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(100000))")
@@ -446,7 +472,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func whatACutTookBackIsWrittenAgainWithItsBytes() throws {
+  @Test("a reverted BLOB is written again with its bytes by the next instance")
+  func whatACutTookBackIsWrittenAgainWithItsBytes() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', NULL)")
     try b.pull(from: a)
@@ -464,7 +491,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func concurrentEditsOfABLOBEndWithTheLater() throws {
+  @Test("concurrent edits of a BLOB end equal on both peers and are listed as a conflict")
+  func concurrentEditsOfABLOBEndWithTheLater() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(50000))")
     try b.pull(from: a)
@@ -477,7 +505,9 @@ import Testing
     #expect(try a.store.conflicts.list(limit: 9).count + b.store.conflicts.list(limit: 9).count > 0)
   }
 
-  @Test func aFileOfTheFormatBeforeGetsItsLongBLOBsSent() throws {
+  @Test("a file of format 2 sends its long BLOBs after the upgrade") func aFileOfTheFormatBeforeGetsItsLongBLOBsSent()
+    throws
+  {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(50000))")
     try a.flush()
@@ -497,7 +527,8 @@ import Testing
 
   // MARK: A disk that fills
 
-  @Test func whatTheStagingHasNoRoomForWaitsAndTheRestGoesOn() throws {
+  @Test("a full staging delays chunks and reports the fault while other changes merge")
+  func whatTheStagingHasNoRoomForWaitsAndTheRestGoesOn() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     let staging = try #require(b.staging as? MemoryStaging)
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(3 * Self.chunk)))")
@@ -529,7 +560,8 @@ import Testing
     #expect(try b.rows("SELECT count(*) FROM photo WHERE length(image) = \(3 * Self.chunk)") == ["2"])
   }
 
-  @Test func anAssetThatTheFileHasNoRoomForIsTriedAgainLater() throws {
+  @Test("a complete BLOB that does not fit into the file is tried again a minute later")
+  func anAssetThatTheFileHasNoRoomForIsTriedAgainLater() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(6 * Self.chunk)))")
     try b.learn(from: a)

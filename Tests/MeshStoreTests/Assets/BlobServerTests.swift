@@ -26,7 +26,7 @@ import Testing
 
   private func chunk(_ index: Int) throws -> [UInt8]? { try a.store.assets.chunk(index, of: asset, zone: Peer.zone) }
 
-  @Test func theLogIsEmptiedAllTheSame() throws {
+  @Test("the write-ahead log is emptied while peers ask for chunks") func theLogIsEmptiedAllTheSame() throws {
     try a.store.file.startGuard(clock: FixedClock())
     for index in 0..<40 {
       #expect(try chunk(index % 20) != nil)
@@ -36,7 +36,8 @@ import Testing
     #expect(a.store.file.walStatus().resets >= 2)
   }
 
-  @Test func whoWaitsForAllReadersIsLetThroughOnceNobodyAsks() throws {
+  @Test("a truncating checkpoint succeeds once the open BLOBs have been idle")
+  func whoWaitsForAllReadersIsLetThroughOnceNobodyAsks() throws {
     let other = try GuardConnection(path: a.path, vfs: nil)
     try other.run("INSERT INTO photo VALUES (2, NULL)")
     #expect(try chunk(3) != nil)
@@ -47,7 +48,8 @@ import Testing
     #expect(try chunk(4) != nil)
   }
 
-  @Test func aWriteIntoABLOBIsFoundThoughItsBytesWereProvenBefore() throws {
+  @Test("a chunk that is overwritten after it was verified is not given")
+  func aWriteIntoABLOBIsFoundThoughItsBytesWereProvenBefore() throws {
     for index in 0..<20 { #expect(try chunk(index) != nil) }
     let other = try GuardConnection(path: a.path, vfs: nil)
     var blob: OpaquePointer?
@@ -62,7 +64,7 @@ import Testing
 }
 
 @Suite struct ChunkSumTests {
-  @Test func eachByteAndTheLengthCount() {
+  @Test("the sum of a chunk changes with each byte and with the length") func eachByteAndTheLengthCount() {
     let bytes = (0..<1_003).map { UInt8(truncatingIfNeeded: $0 &* 7) }
     var sums: Set = [ChunkSum(bytes), ChunkSum(bytes + [0]), ChunkSum(bytes.dropLast())]
     for index in bytes.indices {
@@ -74,7 +76,7 @@ import Testing
     #expect(ChunkSum(bytes) == ChunkSum(Array(bytes)))
   }
 
-  @Test func theOldestAreForgottenBeforeTheyAreTooMany() {
+  @Test("the record of verified chunks forgets the oldest of 70,000") func theOldestAreForgottenBeforeTheyAreTooMany() {
     let proven = ProvenChunks()
     let sum = ChunkSum([1])
     for number in 0..<70_000 {

@@ -15,7 +15,8 @@ import Testing
     return (a, b, try b.asset())
   }
 
-  @Test func anEvictedBLOBLeavesTheRowAndComesBackWhenItIsAskedFor() throws {
+  @Test("an evicted BLOB leaves its row and returns when it is requested")
+  func anEvictedBLOBLeavesTheRowAndComesBackWhenItIsAskedFor() throws {
     let (a, b, asset) = try pair()
     let before = try b.digest()
     #expect(try b.store.assets.evict(asset) == 1)
@@ -36,7 +37,8 @@ import Testing
     try b.expectNothingNoted()
   }
 
-  @Test func whatIsWrittenToARowWithoutItsBLOBIsSentAndNothingElse() throws {
+  @Test("an edit of a row with an evicted BLOB leaves the BLOB on the other peer")
+  func whatIsWrittenToARowWithoutItsBLOBIsSentAndNothingElse() throws {
     let (a, b, asset) = try pair()
     try b.store.assets.evict(asset)
     try b.run("UPDATE photo SET title = '2'")
@@ -63,7 +65,7 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test(arguments: ["0", "x'07'"])
+  @Test("NULL clears an evicted BLOB only after another value was written over it", arguments: ["0", "x'07'"])
   func whoWritesNULLOverSomethingElseClearsWhatIsNotHere(other: String) throws {
     let (a, b, asset) = try pair()
     try b.store.assets.evict(asset)
@@ -79,7 +81,8 @@ import Testing
     for peer in [a, b] { try peer.expectNothingNoted() }
   }
 
-  @Test func whoWritesTheOldBytesAgainWhileTheNewAreOnTheirWayMeansThem() throws {
+  @Test("old bytes that a program writes again during a download win over the new version")
+  func whoWritesTheOldBytesAgainWhileTheNewAreOnTheirWayMeansThem() throws {
     let (a, b, _) = try pair()
     let before = try b.photos()
     try a.run("UPDATE photo SET image = randomblob(200000)")
@@ -95,7 +98,8 @@ import Testing
     for peer in [a, b] { try peer.expectNothingNoted() }
   }
 
-  @Test func aNewVersionIsFetchedAsItsTableSays() throws {
+  @Test("a new version of an evicted BLOB is downloaded under the table's default policy")
+  func aNewVersionIsFetchedAsItsTableSays() throws {
     let (a, b, asset) = try pair()
     try b.store.assets.evict(asset)
     try a.run("UPDATE photo SET image = randomblob(200000)")
@@ -103,7 +107,8 @@ import Testing
     #expect(try b.photos() == a.photos())
   }
 
-  @Test func allRowsThatShowItGiveItUpAndWhatIsWrittenAnewIsKept() throws {
+  @Test("an eviction clears all rows with the content, and a later insert of it is kept")
+  func allRowsThatShowItGiveItUpAndWhatIsWrittenAnewIsKept() throws {
     let (a, b, asset) = try pair(size: 30_000)
     try a.run(
       "INSERT INTO photo SELECT 'y' || value, '1', image FROM photo, json_each('[\(Array(0..<250).map(String.init).joined(separator: ","))]')"
@@ -123,7 +128,9 @@ import Testing
     #expect(try b.store.assets.chunk(0, of: asset, zone: Peer.zone) != nil, "it is here again")
   }
 
-  @Test func bytesThatNobodyElseKnowsAreNotEvicted() throws {
+  @Test("a BLOB is not evicted while its row or bytes have unsent changes") func bytesThatNobodyElseKnowsAreNotEvicted()
+    throws
+  {
     let (_, b, asset) = try pair()
     let rows = try b.photos()
     try b.run("UPDATE photo SET title = '2'")
@@ -135,10 +142,13 @@ import Testing
     #expect(try b.photos() != rows)
   }
 
-  @Test(arguments: [
-    ("image BLOB NOT NULL", nil), ("image BLOB NOT NULL DEFAULT x'00'", "x'00'"), ("image BLOB DEFAULT x'00'", "NULL"),
-    ("image BLOB CHECK (length(image) > 9)", "NULL"), ("image BLOB CHECK (image NOTNULL)", nil),
-  ])
+  @Test(
+    "the column's constraints and default decide whether a BLOB can be evicted",
+    arguments: [
+      ("image BLOB NOT NULL", nil), ("image BLOB NOT NULL DEFAULT x'00'", "x'00'"),
+      ("image BLOB DEFAULT x'00'", "NULL"),
+      ("image BLOB CHECK (length(image) > 9)", "NULL"), ("image BLOB CHECK (image NOTNULL)", nil),
+    ])
   func theColumnSaysWhetherARowCanBeWithoutIt(column: String, shown: String?) throws {
     let (a, b, asset) = try pair("CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, \(column))")
     if let shown {
@@ -154,7 +164,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func aTableWhoseAssetsAreFetchedOnDemandWaitsToBeAsked() throws {
+  @Test("a table set to on-demand downloads only the BLOBs that are requested")
+  func aTableWhoseAssetsAreFetchedOnDemandWaitsToBeAsked() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try b.store.assets.setPolicy(.onDemand, table: "photo")
     #expect(try b.store.assets.policies() == ["photo": .onDemand])
@@ -193,7 +204,8 @@ import Testing
     #expect(throws: StoreError.self) { try b.store.assets.setPolicy(.onDemand, table: "none") }
   }
 
-  @Test func aRowThatIsNotInSightWithoutItsBLOBDoesNotWaitToBeAsked() throws {
+  @Test("a row that needs its BLOB downloads it even if the table is on-demand")
+  func aRowThatIsNotInSightWithoutItsBLOBDoesNotWaitToBeAsked() throws {
     let schema = "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, image BLOB NOT NULL)"
     let (a, b) = (try Peer.withPhotos(1, schema), try Peer.withPhotos(2, schema))
     try b.store.assets.setPolicy(.onDemand, table: "photo")
@@ -202,7 +214,8 @@ import Testing
     #expect(try b.photos() == a.photos())
   }
 
-  @Test func aPlaceSaysWhoWroteItAndWhoHadItLast() throws {
+  @Test("the place of a BLOB names its writer, its last source and the bytes that are here")
+  func aPlaceSaysWhoWroteItAndWhoHadItLast() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(300000))")
     try a.flush()

@@ -48,7 +48,9 @@ import Testing
     }
   }
 
-  @Test(arguments: ["id", "title", "stars", "album", "cover", "old", "sure", "image", "unknown"])
+  @Test(
+    "a forged BLOB in any column does not stop later writes from merging",
+    arguments: ["id", "title", "stars", "album", "cover", "old", "sure", "image", "unknown"])
   func aBLOBThatNobodyHasStopsNothingInWhateverColumnItIs(column: String) throws {
     let (a, b) = try peers()
     var forger = try Forger(9)
@@ -82,9 +84,11 @@ import Testing
   }
 
   /// The chunks of the manifest are three.
-  @Test(arguments: [
-    10_000, Limits.inlineBlob, 2 * Limits.chunk, 3 * Limits.chunk + 1, 900_000_000, Limits.asset + 1, Int.max,
-  ])
+  @Test(
+    "a change set whose BLOB size does not fit its chunks is malformed, and others merge",
+    arguments: [
+      10_000, Limits.inlineBlob, 2 * Limits.chunk, 3 * Limits.chunk + 1, 900_000_000, Limits.asset + 1, Int.max,
+    ])
   func aSizeThatItsChunksDoNotHaveIsMalformedAndOthersGoOn(size: Int) throws {
     let (a, b) = try peers()
     var forger = try Forger(9)
@@ -109,7 +113,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func aLastChunkThatNoBytesFitIsOneThatNobodyHas() throws {
+  @Test("a BLOB whose last chunk fits no bytes stays missing until it is overwritten")
+  func aLastChunkThatNoBytesFitIsOneThatNobodyHas() throws {
     let (a, b) = try peers()
     var forger = try Forger(9)
     let bytes = [UInt8](repeating: 3, count: Limits.chunk)
@@ -136,7 +141,8 @@ import Testing
     #expect(try b.staging.assets().isEmpty)
   }
 
-  @Test func whatIsTooLongForItsColumnIsNotFetchedAndItsPlaceSaysSo() throws {
+  @Test("a BLOB that is too long for its column is not downloaded, and its place says why")
+  func whatIsTooLongForItsColumnIsNotFetchedAndItsPlaceSaysSo() throws {
     let a = try Peer.withPhotos(1, "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, image BLOB, title TEXT)")
     var forger = try Forger(9)
     try tell(

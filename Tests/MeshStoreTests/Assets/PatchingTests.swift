@@ -50,7 +50,8 @@ import Testing
     }
   }
 
-  @Test func aChangedByteBringsItsChunkAndTheOthersStayWhereTheyAre() throws {
+  @Test("a changed byte causes the download of one chunk, and the others are not copied")
+  func aChangedByteBringsItsChunkAndTheOthersStayWhereTheyAre() throws {
     let (a, b) = try pair()
     let before = try b.rows("SELECT hex(image) FROM photo")
     let wanted = try #require(try b.store.assets.wantedAssets(limit: 9).first)
@@ -68,7 +69,8 @@ import Testing
     #expect(try b.rows("PRAGMA integrity_check") == ["\"ok\""])
   }
 
-  @Test func whatAProgramWritesMeanwhileIsLookedAtAgain() throws {
+  @Test("a chunk that a program overwrites during a download is downloaded again")
+  func whatAProgramWritesMeanwhileIsLookedAtAgain() throws {
     let (a, b) = try pair()
     let wanted = try #require(try b.store.assets.wantedAssets(limit: 9).first)
     let bytes = try #require(try a.store.assets.chunk(3, of: wanted.asset.id, zone: Peer.zone))
@@ -82,7 +84,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func writesOfOthersThatChangeNothingOfItDoNotMatter() throws {
+  @Test("a new table during a download causes no further chunks to be downloaded")
+  func writesOfOthersThatChangeNothingOfItDoNotMatter() throws {
     let (a, b) = try pair()
     _ = try b.store.assets.wantedAssets(limit: 9)
     try b.other.write { try $0.execute(sql: "CREATE TABLE other (n)") }
@@ -90,7 +93,9 @@ import Testing
     #expect(try b.rows(Self.all) == a.rows(Self.all))
   }
 
-  @Test func anAppsTriggersAreNotPassedBy() throws {
+  @Test("an app's UPDATE trigger fires when a new BLOB version is put in place") func anAppsTriggersAreNotPassedBy()
+    throws
+  {
     let (a, b) = try pair(
       """
       CREATE TABLE note (id TEXT);
@@ -102,7 +107,9 @@ import Testing
     #expect(try b.rows("SELECT id = 'x' FROM note") == ["1"])
   }
 
-  @Test func anotherRowThatWaitsForItGetsAllOfIt() throws {
+  @Test("a row that takes over a BLOB from a deleted row receives all of it") func anotherRowThatWaitsForItGetsAllOfIt()
+    throws
+  {
     let (a, b) = try pair()
     _ = try b.store.assets.wantedAssets(limit: 9)
     try a.run("INSERT INTO photo SELECT 'y', '3', image FROM photo; DELETE FROM photo WHERE id = 'x'")
@@ -112,7 +119,9 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func aSecondRowThatWaitsForItGetsItAsWell() throws {
+  @Test("a second row that waits for the same BLOB receives it as well") func aSecondRowThatWaitsForItGetsItAsWell()
+    throws
+  {
     let (a, b) = try pair()
     let wanted = try #require(try b.store.assets.wantedAssets(limit: 9).first)
     let bytes = try #require(try a.store.assets.chunk(3, of: wanted.asset.id, zone: Peer.zone))
@@ -123,7 +132,9 @@ import Testing
     #expect(try b.rows(Self.all) == a.rows(Self.all))
   }
 
-  @Test func aRestartMeanwhileLosesNothing() throws {
+  @Test("a reopened store puts a complete BLOB in place without another download") func aRestartMeanwhileLosesNothing()
+    throws
+  {
     let (a, b) = try pair()
     let wanted = try #require(try b.store.assets.wantedAssets(limit: 9).first)
     let bytes = try #require(try a.store.assets.chunk(3, of: wanted.asset.id, zone: Peer.zone))

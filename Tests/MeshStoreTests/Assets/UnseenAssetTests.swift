@@ -5,7 +5,9 @@ import Testing
 
 /// What a program writes in the place of a BLOB that it has not seen.
 @Suite struct UnseenAssetTests {
-  @Test(arguments: ["NULL", "'small'", "x'01'", "randomblob(40000)"])
+  @Test(
+    "an edit that overwrites a BLOB before it is downloaded is a conflict on that device",
+    arguments: ["NULL", "'small'", "x'01'", "randomblob(40000)"])
   func aBLOBThatIsOverwrittenOnItsWayIsAConflict(value: String) throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.insertPhoto("x", 50_000)
@@ -28,7 +30,8 @@ import Testing
     #expect(try a.photos() == b.photos() && a.digest() == b.digest())
   }
 
-  @Test func aRowThatIsWrittenAnewOverABLOBOnItsWayIsAConflictToo() throws {
+  @Test("a row that is deleted and inserted over a missing BLOB is a conflict")
+  func aRowThatIsWrittenAnewOverABLOBOnItsWayIsAConflictToo() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.insertPhoto("x", 50_000)
     try b.learn(from: a)
@@ -44,7 +47,8 @@ import Testing
     #expect(try b.store.conflicts.list(limit: 9).count == 1)
   }
 
-  @Test func theSameContentAndWhatThisDeviceWroteItselfAreNoConflicts() throws {
+  @Test("equal content, or a write over the device's own evicted BLOB, is no conflict")
+  func theSameContentAndWhatThisDeviceWroteItselfAreNoConflicts() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', zeroblob(50000)), ('y', '1', zeroblob(60000))")
     try b.learn(from: a)
@@ -59,7 +63,8 @@ import Testing
 
   enum First: CaseIterable { case giver, waiting, both }
 
-  @Test(arguments: First.allCases) func aColumnGetsAnotherNameWhileABLOBIsOnItsWay(first: First) throws {
+  @Test("a BLOB arrives although its column is renamed during the download", arguments: First.allCases)
+  func aColumnGetsAnotherNameWhileABLOBIsOnItsWay(first: First) throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.insertPhoto("x", 50_000)
     try b.pull(from: a)

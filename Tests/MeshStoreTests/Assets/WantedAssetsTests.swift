@@ -5,7 +5,8 @@ import Testing
 
 /// Which assets have their turn, and what is said to be lacking.
 @Suite struct WantedAssetsTests {
-  @Test func whatIsFetchedAndCannotBeShownIsToldOnceWithTheReason() throws {
+  @Test("a BLOB that is too long to show is listed once with the reason")
+  func whatIsFetchedAndCannotBeShownIsToldOnceWithTheReason() throws {
     let schema = "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, image BLOB\u{20}"
     let a = try Peer.withPhotos(1, schema + ")")
     // There is something behind the column; and one that may not be without its BLOB.
@@ -28,7 +29,8 @@ import Testing
     }
   }
 
-  @Test func allThatATablesRowsWaitForIsRequestedAtOnceAndNothingElse() throws {
+  @Test("a request for a table downloads all BLOBs its rows wait for, and no others")
+  func allThatATablesRowsWaitForIsRequestedAtOnceAndNothingElse() throws {
     let schema = "; CREATE TABLE film (id TEXT PRIMARY KEY NOT NULL, data BLOB)"
     func peer(_ seed: UInt8) throws -> Peer { try Peer(seed, schema: Peer.photos + schema, track: ["photo", "film"]) }
     let (a, b) = (try peer(1), try peer(2))
@@ -49,7 +51,7 @@ import Testing
     #expect(throws: StoreError.self) { try b.store.assets.requestAll(table: "foto") }
   }
 
-  @Test func whyARecordHasNoAssetIsTold() throws {
+  @Test("a lookup says why a record has no asset") func whyARecordHasNoAssetIsTold() throws {
     let a = try Peer.withPhotos(
       1, "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, image BLOB, title TEXT)")
     func lack(_ key: String, _ column: String? = nil) throws -> AssetLack {
@@ -68,7 +70,8 @@ import Testing
     #expect(throws: StoreError.self) { try a.store.assets.lack(table: "foto", keys: [], column: nil) }
   }
 
-  @Test func whatIsFetchedIsCountedWithWhatIsHereOfIt() throws {
+  @Test("the list of downloads has the bytes that are here, or the missing column")
+  func whatIsFetchedIsCountedWithWhatIsHereOfIt() throws {
     let a = try Peer.withPhotos(1)
     let b = try Peer.withPhotos(2, "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT)")
     try a.insertPhoto("x", 300_000)
@@ -89,7 +92,8 @@ import Testing
     try peer.store.assets.assetBacklog(Peer.zone, absent: absent)
   }
 
-  @Test func eachDeviceHasItsTurnHoweverManyAnotherNames() throws {
+  @Test("downloads alternate between writers, however many BLOBs one of them has")
+  func eachDeviceHasItsTurnHoweverManyAnotherNames() throws {
     let (flood, honest, reader) = (try Peer.withPhotos(1), try Peer.withPhotos(2), try Peer.withPhotos(3))
     for number in 0..<6 { try flood.insertPhoto("f\(number)", 20_000 + number) }
     try honest.insertPhoto("h", 900_000)
@@ -158,7 +162,8 @@ import Testing
     #expect(try b.stagedForRows().isEmpty)
   }
 
-  @Test func noDeviceTakesAllTheRoomAndEachHasSome() {
+  @Test("the download room is bounded per device, and each device has room for one BLOB")
+  func noDeviceTakesAllTheRoomAndEachHasSome() {
     var room = FetchRoom()
     func take(_ size: Int, _ device: UInt8) -> Bool { room.take(size, of: [device]) }
     let long = Limits.asset
@@ -173,7 +178,8 @@ import Testing
     #expect(after == (false, true))
   }
 
-  @Test func whatIsLackingIsCountedTillItIsInItsRow() throws {
+  @Test("the backlog counts the bytes of each BLOB until it is in its row")
+  func whatIsLackingIsCountedTillItIsInItsRow() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.insertPhoto("x", 3 * Limits.chunk)
     try a.insertPhoto("y", 20_000)
@@ -192,7 +198,8 @@ import Testing
     #expect(try backlog(a) == AssetBacklog())
   }
 
-  @Test func whatAConstraintKeepsOutIsNotLackingOnceItIsKept() throws {
+  @Test("a BLOB that a CHECK keeps out leaves the backlog once it is staged")
+  func whatAConstraintKeepsOutIsNotLackingOnceItIsKept() throws {
     let (a, b) = (
       try Peer.withPhotos(1), try Peer.withPhotos(2, Peer.photos.dropLast() + ", CHECK (length(image) < 30000))")
     )
@@ -206,7 +213,7 @@ import Testing
     #expect(try backlog(b) == AssetBacklog())
   }
 
-  @Test func whatIsHeldForAnotherReasonIsAbsent() throws {
+  @Test("a BLOB whose row has no table counts as absent") func whatIsHeldForAnotherReasonIsAbsent() throws {
     let a = try Peer.withPhotos(1)
     let b = try Peer(2, schema: "CREATE TABLE other (id TEXT PRIMARY KEY NOT NULL)", track: ["other"])
     try a.insertPhoto("x", 40_000)
@@ -214,7 +221,9 @@ import Testing
     #expect(try backlog(b) == AssetBacklog(absent: AssetBacklog.Amount(assets: 1, bytes: 40_000)))
   }
 
-  @Test func aFileOfTheFormatBeforeGetsItsColumns() throws {
+  @Test("a file of format 4 gets its asset columns and downloads its BLOBs") func aFileOfTheFormatBeforeGetsItsColumns()
+    throws
+  {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.insertPhoto("x", 40_000)
     try b.learn(from: a)

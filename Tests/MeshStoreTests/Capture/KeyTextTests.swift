@@ -8,13 +8,15 @@ import Testing
   private func text(_ text: String) -> Value { .text(Array(text.utf8)) }
   private func real(_ real: Double) -> Value { .real(real.bitPattern) }
 
-  @Test func aTextColumnTakesItForAText() {
+  @Test("a key typed for a TEXT column is read as text") func aTextColumnTakesItForAText() {
     for key in ["n1", "7", "1.5", "", "'", "x'0'", "x'+f'", "'a'b'"] {
       #expect(KeyText.values(key, affinity: .text) == [text(key)])
     }
   }
 
-  @Test(arguments: [Affinity.integer, .numeric, .blob, nil])
+  @Test(
+    "a key typed for any other column is read as a number first, then as text",
+    arguments: [Affinity.integer, .numeric, .blob, nil])
   func anyOtherColumnTakesItForANumberIfItCanBeOne(affinity: Affinity?) {
     let cases: [(String, Value)] = [
       ("7", .integer(7)), ("-3", .integer(-3)), ("9007199254740993", .integer(9_007_199_254_740_993)),
@@ -27,13 +29,14 @@ import Testing
     }
   }
 
-  @Test func aColumnOfRealsHasWholeNumbersAsItRoundsThem() {
+  @Test("a key typed for a REAL column is rounded as SQLite rounds it")
+  func aColumnOfRealsHasWholeNumbersAsItRoundsThem() {
     #expect(
       KeyText.values("9007199254740993", affinity: .real).first == .integer(9_007_199_254_740_992), "as SQLite does")
     #expect(KeyText.values("2", affinity: .real).first == .integer(2))
   }
 
-  @Test func quotesSayWhatIsMeant() {
+  @Test("a quoted key is read as a text or BLOB literal first") func quotesSayWhatIsMeant() {
     for affinity in [Affinity.text, .blob] {
       #expect(KeyText.values("'1'", affinity: affinity) == [text("1"), text("'1'")])
       #expect(KeyText.values("'it''s'", affinity: affinity).first == text("it's"))
@@ -45,7 +48,7 @@ import Testing
     #expect(KeyText.values("'1.5'", affinity: .real).first == real(1.5))
   }
 
-  @Test func everyKeyOfATableIsFoundAsItsRowShowsIt() throws {
+  @Test("each typed form of a key finds its record") func everyKeyOfATableIsFoundAsItsRowShowsIt() throws {
     let peer = try Peer(
       1, schema: "CREATE TABLE r (id REAL PRIMARY KEY NOT NULL); CREATE TABLE u (id PRIMARY KEY NOT NULL, v)",
       track: ["r", "u"])

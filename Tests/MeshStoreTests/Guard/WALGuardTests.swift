@@ -26,7 +26,7 @@ import Testing
 
   private func salt(_ connection: GuardConnection) throws -> UInt64 { try #require(try connection.index()).salt }
 
-  @Test func withoutItAnyWriterDoes() throws {
+  @Test("without the guard, any writer resets the write-ahead log") func withoutItAnyWriterDoes() throws {
     let peer = try Peer(1, schema: Self.schema)
     let other = try GuardConnection(path: peer.path, vfs: nil)
     try writeAndCheckpoint(other)
@@ -35,7 +35,7 @@ import Testing
     #expect(try salt(other) != before)
   }
 
-  @Test func withItNobodyDoes() throws {
+  @Test("with the guard, no writer or checkpoint resets the write-ahead log") func withItNobodyDoes() throws {
     let (peer, other) = try guarded()
     #expect(peer.store.file.walStatus().isGuarded)
     let before = try salt(other)
@@ -50,7 +50,7 @@ import Testing
     #expect(peer.store.file.walStatus().resets == 0 && peer.store.file.walStatus().foreignResets == 0)
   }
 
-  @Test func anEmptyLogGetsAFrameToReadFrom() throws {
+  @Test("the guard writes a frame into an empty log and then holds it") func anEmptyLogGetsAFrameToReadFrom() throws {
     let peer = try Peer(1, schema: Self.schema)
     let other = try GuardConnection(path: peer.path, vfs: nil)
     _ = try other.checkpoint(SQLITE_CHECKPOINT_TRUNCATE)
@@ -62,7 +62,7 @@ import Testing
     #expect(try salt(other) == before)
   }
 
-  @Test func aLogThatIsAllCopiedIsEmptiedFirst() throws {
+  @Test("the guard empties a fully checkpointed log before it starts") func aLogThatIsAllCopiedIsEmptiedFirst() throws {
     let peer = try Peer(1, schema: Self.schema)
     let other = try GuardConnection(path: peer.path, vfs: nil)
     try other.run("INSERT INTO item (title) VALUES (randomblob(300000))")
@@ -74,7 +74,7 @@ import Testing
     #expect(status.bytes < 100_000)
   }
 
-  @Test func beyondItsBoundTheLogIsEmptied() throws {
+  @Test("the guard empties the log when it grows beyond its bound") func beyondItsBoundTheLogIsEmptied() throws {
     let (peer, other) = try guarded()
     for _ in 0..<40 {
       try other.run("INSERT INTO item (title) VALUES (randomblob(1000000))")
@@ -86,7 +86,8 @@ import Testing
     #expect(peer.store.file.walStatus().foreignResets == 0)
   }
 
-  @Test func theStoresOwnCommitsKeepTheBoundWithoutALook() throws {
+  @Test("the store's own commits keep the log within its bound without a look")
+  func theStoresOwnCommitsKeepTheBoundWithoutALook() throws {
     let (peer, other) = try guarded()
     for _ in 0..<40 {
       try peer.store.access.write { try $0.sql.run("INSERT INTO item (title) VALUES (randomblob(1000000))") }
@@ -95,7 +96,8 @@ import Testing
     #expect(try other.integer("SELECT count(*) FROM item") == 40)
   }
 
-  @Test func whereSomebodyLooksTheStoreLeavesALongLogToTheNextLook() throws {
+  @Test("if regular looks are expected, the store leaves a long log to the next look")
+  func whereSomebodyLooksTheStoreLeavesALongLogToTheNextLook() throws {
     let (peer, other) = try guarded()
     let walGuard = try peer.store.file.startGuard(clock: clock)
     walGuard.expectRegularLooks()
@@ -106,7 +108,8 @@ import Testing
     #expect(peer.store.file.walStatus().bytes < WALKeeper.bound)
   }
 
-  @Test func aReaderOfAnOldSnapshotHoldsTheLogUpAndNothingElse() throws {
+  @Test("a reader of an old snapshot delays the reset until it ends")
+  func aReaderOfAnOldSnapshotHoldsTheLogUpAndNothingElse() throws {
     let (peer, other) = try guarded()
     let reader = try GuardConnection(path: peer.path, vfs: nil)
     try other.run("INSERT INTO item (title) VALUES (1)")
@@ -127,7 +130,8 @@ import Testing
     #expect(status.bytes < 100_000)
   }
 
-  @Test func betweenAttemptsThereArePauses() throws {
+  @Test("the guard pauses between attempts, and a clock that is set back ends the pause")
+  func betweenAttemptsThereArePauses() throws {
     let (peer, other) = try guarded()
     let reader = try GuardConnection(path: peer.path, vfs: nil)
     try other.run("INSERT INTO item (title) VALUES (randomblob(20000000))")
@@ -142,7 +146,8 @@ import Testing
     #expect(peer.store.file.walStatus().resets == 1, "a clock that was set back ends no guarding")
   }
 
-  @Test func whileSomebodyHasTheWriteLockTheGuardGoesOnLater() throws {
+  @Test("the guard tries again later while another connection has the write lock")
+  func whileSomebodyHasTheWriteLockTheGuardGoesOnLater() throws {
     let (peer, other) = try guarded()
     try other.run("INSERT INTO item (title) VALUES (randomblob(20000000))")
     try other.run("BEGIN IMMEDIATE")
@@ -161,7 +166,9 @@ import Testing
     init(_ look: @escaping () throws -> Void) { self.look = look }
   }
 
-  @Test(arguments: [SQLITE_CHECKPOINT_FULL, SQLITE_CHECKPOINT_RESTART, SQLITE_CHECKPOINT_TRUNCATE])
+  @Test(
+    "a checkpoint that waits for the guard succeeds at the guard's next look",
+    arguments: [SQLITE_CHECKPOINT_FULL, SQLITE_CHECKPOINT_RESTART, SQLITE_CHECKPOINT_TRUNCATE])
   func aCheckpointThatWaitsForTheGuardIsLetThrough(mode: Int32) throws {
     let (peer, other) = try guarded()
     try other.run("INSERT INTO item (title) VALUES (1)")
@@ -183,7 +190,8 @@ import Testing
     #expect(try salt(other) == before)
   }
 
-  @Test func readersAreFoundInTheKernelsTableOfLocks() {
+  @Test("the kernel's table of locks yields the processes that hold each lock")
+  func readersAreFoundInTheKernelsTableOfLocks() {
     let table = """
       1: POSIX  ADVISORY  READ 1779 fe:00:16320802 124 124
       2: POSIX  ADVISORY  READ 1779 fe:00:16320802 128 128

@@ -66,21 +66,26 @@ import Testing
     try Peer(1, schema: "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, title TEXT)")
   }
 
-  @Test(.enabled(if: SQLiteLibrary.loaded.losesCommitsOnReset, "this SQLite is mended"))
+  @Test(
+    "without the guard, a reset during a checkpoint loses commits",
+    .enabled(if: SQLiteLibrary.loaded.losesCommitsOnReset, "this SQLite is mended"))
   func withoutTheGuardCommitsAreLost() throws {
     #expect(try commitsThatSurvive(peer()) < 2)
   }
 
-  @Test func withTheGuardTheyAreNot() throws {
+  @Test("with the guard, a write during a checkpoint loses no commits") func withTheGuardTheyAreNot() throws {
     let peer = try peer()
     try peer.store.file.startGuard(clock: FixedClock())
     #expect(try commitsThatSurvive(peer) == 2)
   }
 
-  @Test(arguments: [
-    (3_006_023, false), (3_007_000, true), (3_040_001, true), (3_044_005, true), (3_044_006, false), (3_045_000, true),
-    (3_050_006, true), (3_050_007, false), (3_051_002, true), (3_051_003, false), (3_052_000, false),
-  ])
+  @Test(
+    "the versions of SQLite that lose commits on a reset are known",
+    arguments: [
+      (3_006_023, false), (3_007_000, true), (3_040_001, true), (3_044_005, true), (3_044_006, false),
+      (3_045_000, true),
+      (3_050_006, true), (3_050_007, false), (3_051_002, true), (3_051_003, false), (3_052_000, false),
+    ])
   func versionsWithTheFaultAreKnown(number: Int32, isAffected: Bool) {
     #expect(SQLiteLibrary(number: number).losesCommitsOnReset == isAffected)
   }

@@ -35,7 +35,8 @@ import Testing
     #expect(try b.flush() == 0)
   }
 
-  @Test func aTimeOfChangeIsTheOneOfTheMachineThatChangedTheRow() throws {
+  @Test("a merge undoes a trigger's own timestamp and keeps the one of the writing device")
+  func aTimeOfChangeIsTheOneOfTheMachineThatChangedTheRow() throws {
     let (a, b) = try peers(
       """
       CREATE TRIGGER stamp AFTER UPDATE OF title ON item
@@ -55,7 +56,9 @@ import Testing
     try check(a, b)
   }
 
-  @Test func countersAreNotCountedTwice() throws {
+  @Test("a counter that triggers keep is not counted again when rows are merged") func countersAreNotCountedTwice()
+    throws
+  {
     let (a, b) = try peers(
       """
       CREATE TRIGGER more AFTER INSERT ON item BEGIN UPDATE list SET items = items + 1, price = 1 WHERE id = NEW.list; END;
@@ -73,7 +76,8 @@ import Testing
     #expect(try b.store.figures.intrudingTriggers()["more"] == "list")
   }
 
-  @Test func rowsThatATriggerInsertsOrDeletesAreTakenBackThroughAChainOfThem() throws {
+  @Test("a merge undoes synchronized rows that a chain of triggers inserted, deleted or updated")
+  func rowsThatATriggerInsertsOrDeletesAreTakenBackThroughAChainOfThem() throws {
     let (a, b) = try peers(
       """
       CREATE TRIGGER keep AFTER INSERT ON item
@@ -89,7 +93,8 @@ import Testing
     #expect(try b.rows("SELECT id, items, price FROM list ORDER BY id") == ["\"gone\"|1|9.0", "\"l\"|1|NULL"])
   }
 
-  @Test func tablesThatAreNotSynchronizedAreLeftToTheTriggers() throws {
+  @Test("a merge keeps what triggers write to tables that are not synchronized")
+  func tablesThatAreNotSynchronizedAreLeftToTheTriggers() throws {
     let (a, b) = try peers(
       """
       CREATE TRIGGER log AFTER INSERT ON item BEGIN INSERT INTO audit VALUES (NEW.id, NEW.title); END;
@@ -104,7 +109,8 @@ import Testing
     #expect(try b.store.figures.intrudingTriggers().isEmpty)
   }
 
-  @Test func aTriggerThatOnlyRefusesIsNotNamedForWhatAnotherWrote() throws {
+  @Test("a trigger that only raises errors is not blamed for another trigger's writes")
+  func aTriggerThatOnlyRefusesIsNotNamedForWhatAnotherWrote() throws {
     let (a, b) = try peers(
       """
       CREATE TRIGGER no AFTER UPDATE ON list WHEN NEW.items < 0 BEGIN SELECT RAISE(ABORT, 'no update of list'); END;
@@ -117,7 +123,8 @@ import Testing
     #expect(try b.store.figures.intrudingTriggers() == ["more": "list"])
   }
 
-  @Test func aTriggerWithTheGuardIsNotRunAndNotNamed() throws {
+  @Test("a trigger that checks the applying flag does not fire for merged rows")
+  func aTriggerWithTheGuardIsNotRunAndNotNamed() throws {
     let (a, b) = try peers(
       """
       CREATE TRIGGER more AFTER INSERT ON item WHEN (SELECT applying FROM mesh_state WHERE id = 1) IS NOT 1
@@ -130,7 +137,8 @@ import Testing
     #expect(try b.store.figures.intrudingTriggers().isEmpty)
   }
 
-  @Test func aFullTextIndexKeptByTriggersFindsTheSameOnBothSides() throws {
+  @Test("a full-text index that triggers keep finds the same rows on both peers")
+  func aFullTextIndexKeptByTriggersFindsTheSameOnBothSides() throws {
     let schema = """
       CREATE TABLE note (id TEXT PRIMARY KEY NOT NULL, list TEXT REFERENCES list ON DELETE CASCADE, text TEXT CHECK (text <> 'no'));
       CREATE TABLE list (id TEXT PRIMARY KEY NOT NULL);

@@ -34,7 +34,8 @@ import Testing
 
   // MARK: Order
 
-  @Test func whatArrivesTwiceChangesNothingAndAnEditThatWaitsSurvivesIt() throws {
+  @Test("a duplicate change set changes nothing, and a pending edit survives it")
+  func whatArrivesTwiceChangesNothingAndAnEditThatWaitsSurvivesIt() throws {
     let (a, b) = try peers()
     try a.run("INSERT INTO lists VALUES ('l', 'one')")
     try b.pull(from: a)
@@ -49,7 +50,8 @@ import Testing
     try expectEqual(a, b)
   }
 
-  @Test func fiveHundredChildrenInFiveUnitsWaitForTheirParent() throws {
+  @Test("500 children in five units are held until their parent arrives")
+  func fiveHundredChildrenInFiveUnitsWaitForTheirParent() throws {
     let (a, b) = try peers()
     let loose = try Peer(3, schema: Self.schema, track: Self.tables)
     for unit in 0..<5 {
@@ -72,13 +74,16 @@ import Testing
     try expectEqual(a, b)
   }
 
-  @Test func aWriteThatItsForeignKeyRefusesLeavesNoTrace() throws {
+  @Test("a write that a foreign key refuses leaves nothing to send") func aWriteThatItsForeignKeyRefusesLeavesNoTrace()
+    throws
+  {
     let (a, _) = try peers()
     #expect(throws: (any Error).self) { try a.run("INSERT INTO reminders (id, list) VALUES ('r', 'nowhere')") }
     #expect(try a.store.localWrites.pendingCount() == 0 && a.flush() == 0)
   }
 
-  @Test func parentsAndChildrenThatAreDeletedTogetherAreGoneInAnyOrder() throws {
+  @Test("a cascade that deletes all lists deletes their children on the other peer")
+  func parentsAndChildrenThatAreDeletedTogetherAreGoneInAnyOrder() throws {
     let (a, b) = try peers()
     try a.run(
       """
@@ -96,7 +101,8 @@ import Testing
 
   // MARK: References
 
-  @Test func aMoveElsewhereAndAnEditHereAreBothKept() throws {
+  @Test("a move and a concurrent edit are both kept, and the later of two moves wins")
+  func aMoveElsewhereAndAnEditHereAreBothKept() throws {
     let (a, b) = try peers()
     try a.run(
       "INSERT INTO lists VALUES ('l', ''), ('m', ''), ('n', ''); INSERT INTO reminders (id, list) VALUES ('r', 'l')")
@@ -138,7 +144,9 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test(arguments: ["CASCADE", "SET NULL", "SET DEFAULT"])
+  @Test(
+    "a move to a parent that is deleted concurrently follows the foreign key's action",
+    arguments: ["CASCADE", "SET NULL", "SET DEFAULT"])
   func aMoveToAParentThatIsDeletedMeanwhileEndsAsTheForeignKeySays(action: String) throws {
     let schema = """
       CREATE TABLE parent (id TEXT PRIMARY KEY NOT NULL);
@@ -161,7 +169,8 @@ import Testing
     #expect(try a.rows("SELECT count(*) FROM mesh_log") == sets && a.digest() == b.digest())
   }
 
-  @Test func twoMovesThatWouldCloseACircleEndEqualAndInSight() throws {
+  @Test("two moves that form a cycle leave the same visible rows on both peers")
+  func twoMovesThatWouldCloseACircleEndEqualAndInSight() throws {
     let schema = "CREATE TABLE node (id TEXT PRIMARY KEY NOT NULL, parent TEXT REFERENCES node ON DELETE CASCADE)"
     let (a, b) = (try Peer(1, schema: schema, track: ["node"]), try Peer(2, schema: schema, track: ["node"]))
     try a.run("INSERT INTO node VALUES ('x', NULL), ('y', NULL), ('leaf', 'x')")
@@ -179,7 +188,8 @@ import Testing
     #expect(try a.rows("SELECT parent FROM node WHERE id = 'x'") == ["NULL"] && a.digest() == b.digest())
   }
 
-  @Test func aKeyThatIsRenamedTakesWhatRefersToItAlong() throws {
+  @Test("a renamed key reaches the other peer with the rows that refer to it")
+  func aKeyThatIsRenamedTakesWhatRefersToItAlong() throws {
     let (a, b) = try peers()
     try a.run(
       """
@@ -194,7 +204,7 @@ import Testing
     try expectEqual(a, b)
   }
 
-  @Test func aJoinWaitsForBothOfItsSides() throws {
+  @Test("a row with two foreign keys waits for both parents") func aJoinWaitsForBothOfItsSides() throws {
     let (a, b) = try peers()
     let loose = try Peer(3, schema: Self.schema, track: Self.tables)
     try loose.run("INSERT INTO taggings VALUES ('g', 'r', 'red')")
@@ -211,7 +221,7 @@ import Testing
 
   // MARK: Keys
 
-  @Test func theSameKeyMadeOnBothSidesIsOneRow() throws {
+  @Test("a key that both peers insert concurrently becomes one row") func theSameKeyMadeOnBothSidesIsOneRow() throws {
     let (a, b) = try peers()
     try a.run("INSERT INTO tags VALUES ('Weekend'); INSERT INTO lists VALUES ('l', 'by a')")
     try b.run("INSERT INTO tags VALUES ('weekend'); INSERT INTO lists VALUES ('l', 'by b')")
@@ -222,19 +232,22 @@ import Testing
     #expect(try a.store.conflicts.list(limit: 9).count == b.store.conflicts.list(limit: 9).count)
   }
 
-  @Test(arguments: [
-    (
-      "TEXT PRIMARY KEY NOT NULL",
-      ["'milk'", "'Milk'", "'MILK'", "''", "' '", "'a:b'", "'_x'", "'ä'", "'Ä'", "'0'", "'00'"]
-    ),
-    ("TEXT PRIMARY KEY NOT NULL COLLATE NOCASE", ["'milk'", "'ä'", "'Ä'", "' milk'"]),
-    ("TEXT PRIMARY KEY NOT NULL COLLATE RTRIM", ["'milk'", "' milk'", "'Milk'"]),
-    ("INTEGER PRIMARY KEY", ["0", "-1", "9223372036854775807", "-9223372036854775808"]),
-    ("INT PRIMARY KEY NOT NULL", ["1", "'x'", "1.5", "x'01'"]),
-    ("BLOB PRIMARY KEY NOT NULL", ["x''", "x'00'", "x'0000'", "'text'", "7"]),
-    ("REAL PRIMARY KEY NOT NULL", ["1", "1.5", "9e999", "-0.25"]),
-    ("PRIMARY KEY NOT NULL", ["1", "'1'", "x'31'", "1.25"]),
-  ]) func keysOfEveryTypeAndCollationStayApartAndMeet(key: String, values: [String]) throws {
+  @Test(
+    "keys of each type and collation stay distinct and match on both peers",
+    arguments: [
+      (
+        "TEXT PRIMARY KEY NOT NULL",
+        ["'milk'", "'Milk'", "'MILK'", "''", "' '", "'a:b'", "'_x'", "'ä'", "'Ä'", "'0'", "'00'"]
+      ),
+      ("TEXT PRIMARY KEY NOT NULL COLLATE NOCASE", ["'milk'", "'ä'", "'Ä'", "' milk'"]),
+      ("TEXT PRIMARY KEY NOT NULL COLLATE RTRIM", ["'milk'", "' milk'", "'Milk'"]),
+      ("INTEGER PRIMARY KEY", ["0", "-1", "9223372036854775807", "-9223372036854775808"]),
+      ("INT PRIMARY KEY NOT NULL", ["1", "'x'", "1.5", "x'01'"]),
+      ("BLOB PRIMARY KEY NOT NULL", ["x''", "x'00'", "x'0000'", "'text'", "7"]),
+      ("REAL PRIMARY KEY NOT NULL", ["1", "1.5", "9e999", "-0.25"]),
+      ("PRIMARY KEY NOT NULL", ["1", "'1'", "x'31'", "1.25"]),
+    ]) func keysOfEveryTypeAndCollationStayApartAndMeet(key: String, values: [String]) throws
+  {
     let schema = "CREATE TABLE t (id \(key), v TEXT)"
     let (a, b) = (try Peer(1, schema: schema, track: ["t"]), try Peer(2, schema: schema, track: ["t"]))
     for (index, value) in values.enumerated() {
@@ -255,7 +268,8 @@ import Testing
     #expect(try a.store.figures.status().held.isEmpty)
   }
 
-  @Test func namesWithColonsSpacesAndQuotesTravel() throws {
+  @Test("table and column names with colons, spaces and quotes sync") func namesWithColonsSpacesAndQuotesTravel() throws
+  {
     let schema =
       "CREATE TABLE \"my: \"\"table\" (\"a key\" TEXT PRIMARY KEY NOT NULL, \"zone:name\" TEXT, \"etag\" TEXT)"
     let (a, b) = (
@@ -268,7 +282,8 @@ import Testing
 
   // MARK: Rows that an app hides
 
-  @Test func rowsThatAnAppHidesAreSynchronizedLikeAnyOther() throws {
+  @Test("rows that an app filters from a view sync like other rows")
+  func rowsThatAnAppHidesAreSynchronizedLikeAnyOther() throws {
     let (a, b) = try peers()
     try a.run("INSERT INTO lists VALUES ('l', ''); INSERT INTO reminders (id, title, list) VALUES ('r', 'seen', 'l')")
     try b.pull(from: a)
@@ -288,7 +303,9 @@ import Testing
 
   // MARK: Time
 
-  @Test func anEditBetweenTwoFlushesIsSentWithATimeOfItsOwn() throws {
+  @Test("an edit between two flushes arrives without a conflict") func anEditBetweenTwoFlushesIsSentWithATimeOfItsOwn()
+    throws
+  {
     let (a, b) = try peers()
     try a.run("INSERT INTO lists VALUES ('l', 'first')")
     try a.flush()
@@ -300,7 +317,7 @@ import Testing
     try expectEqual(a, b)
   }
 
-  @Test func clearingAValueIsAnEditLikeAnyOther() throws {
+  @Test("a later NULL wins over a concurrent edit") func clearingAValueIsAnEditLikeAnyOther() throws {
     let (a, b) = try peers()
     try a.run("INSERT INTO lists VALUES ('l', ''); INSERT INTO reminders (id, title, list) VALUES ('r', 'text', 'l')")
     try b.pull(from: a)

@@ -32,7 +32,8 @@ import Testing
   }
 
   /// On threads of their own: those of tasks are as few as processors, and other tests hold them.
-  @Test func itsChangesAreFlushedWhileItWrites() async throws {
+  @Test("the store flushes changes while another program commits without a pause")
+  func itsChangesAreFlushedWhileItWrites() async throws {
     let flushed = try await withCheckedThrowingContinuation { continuation in
       Thread.detachNewThread { continuation.resume(with: Result { try Self.flushesBesideAWriter() }) }
     }

@@ -5,7 +5,7 @@ import Testing
 
 /// What lost is told with what won.
 @Suite struct ConflictTests {
-  @Test func aDeleteThatWonIsToldFromANullThatWon() throws {
+  @Test("a conflict tells whether a delete or a NULL won") func aDeleteThatWonIsToldFromANullThatWon() throws {
     let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)"
     let (a, b) = (try Peer(1, schema: schema, track: ["t"]), try Peer(2, schema: schema, track: ["t"]))
     try a.run("INSERT INTO t VALUES ('deleted', 'v'), ('null', 'v')")

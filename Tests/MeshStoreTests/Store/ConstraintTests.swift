@@ -64,7 +64,8 @@ import Testing
       schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, \(one.columns); \(one.trigger); \(update)", track: ["t"])
   }
 
-  @Test(arguments: cases) func whatIsRefusedIsHeldAndShownAfterAMigration(one: Case) throws {
+  @Test("a row that the table refuses is held, and a migration without the constraint shows it", arguments: cases)
+  func whatIsRefusedIsHeldAndShownAfterAMigration(one: Case) throws {
     let (a, b) = try peers(one)
     try a.run("INSERT INTO t VALUES ('a', 1), ('b', \(one.value)), ('c', 2)")
     try b.pull(from: a)
@@ -116,7 +117,9 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test(arguments: ["ABORT, 'keep it'", "FAIL, 'keep it'", "ROLLBACK, 'keep it'", "IGNORE"])
+  @Test(
+    "a trigger that refuses deletes does not stop a merged delete",
+    arguments: ["ABORT, 'keep it'", "FAIL, 'keep it'", "ROLLBACK, 'keep it'", "IGNORE"])
   func aTriggerKeepsNoRowThatIsDeletedElsewhereNorAnythingElseBack(how: String) throws {
     let (a, b) = try peers(Case(name: "", columns: "v)", value: "", message: ""))
     try b.run("CREATE TRIGGER keep BEFORE DELETE ON t WHEN OLD.v = 1 BEGIN SELECT RAISE(\(how)); END")
@@ -129,12 +132,14 @@ import Testing
     #expect(try b.flush() == 0 && a.digest() == b.digest())
   }
 
-  @Test(arguments: [
-    "CREATE TRIGGER only_app AFTER INSERT ON t BEGIN INSERT INTO log VALUES (of_the_app(NEW.id)); END",
-    "CREATE TRIGGER only_app AFTER INSERT ON t BEGIN INSERT INTO gone VALUES (NEW.id); END",
-    "CREATE TRIGGER only_app AFTER INSERT ON t WHEN (SELECT applying FROM mesh_state) IS NOT 1 "
-      + "BEGIN SELECT of_the_app(NEW.id); END",
-  ])
+  @Test(
+    "a trigger that calls something missing here holds rows of its table only",
+    arguments: [
+      "CREATE TRIGGER only_app AFTER INSERT ON t BEGIN INSERT INTO log VALUES (of_the_app(NEW.id)); END",
+      "CREATE TRIGGER only_app AFTER INSERT ON t BEGIN INSERT INTO gone VALUES (NEW.id); END",
+      "CREATE TRIGGER only_app AFTER INSERT ON t WHEN (SELECT applying FROM mesh_state) IS NOT 1 "
+        + "BEGIN SELECT of_the_app(NEW.id); END",
+    ])
   func whatNeedsWhatOnlyTheAppHasHoldsItsTableAndNoOther(trigger: String) throws {
     let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v); CREATE TABLE u (id TEXT PRIMARY KEY NOT NULL, v)"
     let (a, b) = (try Peer(1, schema: schema, track: ["t", "u"]), try Peer(2, schema: schema, track: ["t", "u"]))
@@ -155,7 +160,8 @@ import Testing
     #expect(try b.rows("SELECT id FROM t ORDER BY id") == ["\"a\"", "\"b\""] && b.store.held.list(limit: 10).isEmpty)
   }
 
-  @Test func aColumnThatOlderRowsLackIsRefusedOnlyWhereItHasNoDefault() throws {
+  @Test("a row without a NOT NULL value is held only if the column has no default")
+  func aColumnThatOlderRowsLackIsRefusedOnlyWhereItHasNoDefault() throws {
     let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)", track: ["t"])
     let b = try Peer(
       2, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT NOT NULL, w TEXT NOT NULL DEFAULT 'new')",
@@ -171,7 +177,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func aUniqueThatAppearsAfterTrackingIsReported() throws {
+  @Test("a UNIQUE index that is created after tracking is reported until it is dropped")
+  func aUniqueThatAppearsAfterTrackingIsReported() throws {
     let a = try Peer(1, schema: Self.free, track: ["t"])
     #expect(try a.store.capture.trackingFaults().isEmpty)
     try a.run("CREATE UNIQUE INDEX one ON t (v)")

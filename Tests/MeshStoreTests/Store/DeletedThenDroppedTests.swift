@@ -14,7 +14,9 @@ import Testing
     return (a, b)
   }
 
-  @Test(arguments: ["TEXT", "TEXT COLLATE NOCASE", "TEXT COLLATE RTRIM", ""])
+  @Test(
+    "rows deleted before their table is dropped are deleted on the other peer",
+    arguments: ["TEXT", "TEXT COLLATE NOCASE", "TEXT COLLATE RTRIM", ""])
   func itIsDeletedEverywhere(key: String) throws {
     let (a, b) = try peers(key: key)
     try a.run("DELETE FROM t WHERE id IN ('K', 'l'); DROP TABLE t")
@@ -28,7 +30,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func whatWasWrittenAgainAfterTheDeleteStays() throws {
+  @Test("a row that is inserted again before its table is dropped stays on the other peer")
+  func whatWasWrittenAgainAfterTheDeleteStays() throws {
     let (a, b) = try peers(key: "TEXT")
     try a.run("DELETE FROM t; INSERT INTO t VALUES ('K', 'again'); DELETE FROM t; INSERT INTO t VALUES ('l', 'again')")
     try a.run("DROP TABLE t")
@@ -37,7 +40,7 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func whatNobodyEverSentIsForgotten() throws {
+  @Test("unsent inserts and edits of a dropped table are forgotten") func whatNobodyEverSentIsForgotten() throws {
     let (a, b) = try peers(key: "TEXT")
     try a.run("INSERT INTO t VALUES ('n', 'new'); DELETE FROM t WHERE id = 'n'; UPDATE t SET a = 'b'; DROP TABLE t")
     try a.flush()
@@ -47,7 +50,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func itIsDeletedBeforeWhatComesIsMerged() throws {
+  @Test("a delete before a drop wins over an edit that arrives before the flush")
+  func itIsDeletedBeforeWhatComesIsMerged() throws {
     let (a, b) = try peers(key: "TEXT")
     try b.run("UPDATE t SET a = 'meanwhile' WHERE id = 'K'")
     try b.flush()
@@ -61,7 +65,8 @@ import Testing
   }
 
   /// A file of the format before did not say how keys are compared.
-  @Test func aFileOfAnEarlierFormatLearnsItWhenItIsOpened() throws {
+  @Test("a file of format 4 learns the key's collation when it is opened")
+  func aFileOfAnEarlierFormatLearnsItWhenItIsOpened() throws {
     let (a, b) = try peers(key: "TEXT COLLATE NOCASE")
     try a.run(
       """
@@ -75,7 +80,8 @@ import Testing
     #expect(try b.rows("SELECT id FROM t") == ["\"l\"", "\"m\""])
   }
 
-  @Test func theRootOfAnothersShareIsLeftAndOnesOwnEnds() throws {
+  @Test("a deleted root in a dropped table is reported and the participant sends nothing")
+  func theRootOfAnothersShareIsLeftAndOnesOwnEnds() throws {
     let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
     try converge([alice, bob])
     let tables = "DROP TABLE steps; DROP TABLE reminders; DROP TABLE lists"

@@ -27,7 +27,8 @@ import Testing
     return nil
   }
 
-  @Test func itIsDeletedEverywhereAndComesBackWhenItIsRestored() throws {
+  @Test("a discarded record is deleted on both peers and returns when it is restored")
+  func itIsDeletedEverywhereAndComesBackWhenItIsRestored() throws {
     let (a, b) = try peers()
     try a.run("INSERT INTO item VALUES ('i', 'l', 1), ('j', 'l', 2), ('k', 'l', 3)")
     try synchronize([a, b])
@@ -43,7 +44,8 @@ import Testing
     #expect(try a.digest() == b.digest() && a.flush() == 0 && b.flush() == 0)
   }
 
-  @Test func whatAConstraintRefusesHereGoesWhereItIsShownAsWell() throws {
+  @Test("discarding a record that a CHECK refuses deletes it on the peer that shows it")
+  func whatAConstraintRefusesHereGoesWhereItIsShownAsWell() throws {
     let (a, b) = try peers(Self.schema.replacing("n INTEGER", with: "n INTEGER CHECK (n < 10)"))
     try a.run("INSERT INTO list VALUES ('l'); INSERT INTO item VALUES ('i', 'l', 50), ('j', NULL, 1)")
     try synchronize([a, b])
@@ -54,7 +56,9 @@ import Testing
     #expect(try a.digest() == b.digest() && b.store.figures.status().held.isEmpty)
   }
 
-  @Test func aRecordWhoseTableWasNeverHereGoes() throws {
+  @Test("a record whose table never existed on this device can be discarded") func aRecordWhoseTableWasNeverHereGoes()
+    throws
+  {
     let (a, b) = try peers("")
     try a.run("INSERT INTO list VALUES ('l'), ('m')")
     try b.pull(from: a)
@@ -68,7 +72,9 @@ import Testing
     #expect(try a.rows("SELECT id FROM list").isEmpty && a.digest() == b.digest())
   }
 
-  @Test func aRecordWhoseTableWasDroppedGoes() throws {
+  @Test("a record whose table was dropped on this device can be discarded") func aRecordWhoseTableWasDroppedGoes()
+    throws
+  {
     let (a, b) = try peers()
     try a.run("INSERT INTO list VALUES ('l'), ('m')")
     try synchronize([a, b])
@@ -79,7 +85,8 @@ import Testing
     #expect(try a.rows("SELECT id FROM list") == ["\"m\""] && a.digest() == b.digest())
   }
 
-  @Test func whatIsNotHeldIsRefusedAndNothingOfTheRestIsDone() throws {
+  @Test("a discard that names a record that is not held changes nothing")
+  func whatIsNotHeldIsRefusedAndNothingOfTheRestIsDone() throws {
     let (a, _) = try peers()
     try a.run("INSERT INTO item VALUES ('i', 'l', 1), ('shown', NULL, 1), ('gone', NULL, 2)")
     try a.flush()
@@ -96,7 +103,9 @@ import Testing
 
   // MARK: Shares
 
-  @Test func theRowOfAnotherZoneStaysWhereItIs() throws {
+  @Test("discarding a record whose key another zone's row has leaves that row") func theRowOfAnotherZoneStaysWhereItIs()
+    throws
+  {
     let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
     try bob.run("INSERT INTO lists VALUES ('own', 'mine'); INSERT INTO reminders VALUES ('r1', 'own', 'bob', 0)")
     try bob.settle()
@@ -175,7 +184,8 @@ import Testing
     #expect(try bob.rows("SELECT title FROM steps") == ["go"])
   }
 
-  @Test func whoMayOnlyReadDiscardsNothingAndNobodyTheRoot() throws {
+  @Test("a read-only participant cannot discard records, and no participant the root")
+  func whoMayOnlyReadDiscardsNothingAndNobodyTheRoot() throws {
     let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
     try bob.run("INSERT INTO lists VALUES ('L', 'mine'); INSERT INTO reminders VALUES ('r1', 'L', 'bob', 0)")
     try bob.settle()

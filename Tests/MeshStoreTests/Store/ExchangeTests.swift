@@ -13,7 +13,8 @@ private let notes = """
     (try Peer(1, schema: notes, track: ["note"]), try Peer(2, schema: notes, track: ["note"]))
   }
 
-  @Test func everyWriterStatementArrives() throws {
+  @Test("inserts, updates, upserts, replacements, deletes and key changes reach the other peer")
+  func everyWriterStatementArrives() throws {
     let (a, b) = try pair()
     try a.run("INSERT INTO note VALUES (1, 'one', 'x', 1), (2, 'two', NULL, 2), (3, 'three', 'z', 3)")
     try b.pull(from: a)
@@ -30,7 +31,8 @@ private let notes = """
     #expect(try b.digest().records == 2)
   }
 
-  @Test func editsOfDifferentColumnsMergeAndTheLaterOfOneWins() throws {
+  @Test("edits of different columns merge, and edits of the same column are a conflict")
+  func editsOfDifferentColumnsMergeAndTheLaterOfOneWins() throws {
     let (a, b) = try pair()
     try a.run("INSERT INTO note VALUES (1, 'one', 'x', 1)")
     try b.pull(from: a)
@@ -48,7 +50,8 @@ private let notes = """
     #expect(conflicts.first.map { [$0.loserValue, $0.winnerValue].sorted() == [.text("a"), .text("b")] } ?? false)
   }
 
-  @Test func whatIsWrittenAfterItsPredecessorWasSeenIsNoConflict() throws {
+  @Test("an edit of a value that its author had seen is no conflict")
+  func whatIsWrittenAfterItsPredecessorWasSeenIsNoConflict() throws {
     let (a, b) = try pair()
     try a.run("INSERT INTO note VALUES (1, 'one', 'x', 1)")
     try b.pull(from: a)
@@ -58,7 +61,8 @@ private let notes = """
     #expect(try a.store.figures.status().conflicts == 0)
   }
 
-  @Test func deletingBeatsAConcurrentEditAndKeepsTheLostValue() throws {
+  @Test("a delete wins over a concurrent edit, and the conflict keeps the lost value")
+  func deletingBeatsAConcurrentEditAndKeepsTheLostValue() throws {
     let (a, b) = try pair()
     try a.run("INSERT INTO note VALUES (1, 'one', 'x', 1)")
     try b.pull(from: a)
@@ -72,7 +76,8 @@ private let notes = """
     #expect(try b.store.conflicts.list(limit: 9).map(\.loserValue) == [.text("typed")])
   }
 
-  @Test func insertingAfterADeleteIsANewLife() throws {
+  @Test("an insert after a delete starts the row without its old values") func insertingAfterADeleteIsANewLife() throws
+  {
     let (a, b) = try pair()
     try a.run("INSERT INTO note VALUES (1, 'one', 'x', 1)")
     try b.pull(from: a)
@@ -102,7 +107,7 @@ private let notes = """
     #expect(try a.flush() == 0)
   }
 
-  @Test func applyAsksForAFlushWhileRowsArePending() throws {
+  @Test("a merge asks for a flush while rows are pending") func applyAsksForAFlushWhileRowsArePending() throws {
     let (a, b) = try pair()
     try a.run("INSERT INTO note VALUES (1, 'a', NULL, 1)")
     try a.flush()
@@ -114,7 +119,9 @@ private let notes = """
     #expect(try b.rows("SELECT id FROM note") == ["1", "2"])
   }
 
-  @Test func whatDependsOnMissingChangeSetsWaits() throws {
+  @Test("a change set waits until the change sets it depends on arrive") func whatDependsOnMissingChangeSetsWaits()
+    throws
+  {
     let (a, b) = try pair()
     let c = try Peer(3, schema: notes, track: ["note"])
     try a.run("INSERT INTO note VALUES (1, 'a', NULL, 1)")
@@ -133,7 +140,7 @@ private let notes = """
     #expect(try c.digest() == b.digest())
   }
 
-  @Test func aTableOfAHundredThousandRowsGoesInSlices() throws {
+  @Test("5,500 rows travel in six change sets") func aTableOfAHundredThousandRowsGoesInSlices() throws {
     let (a, b) = try pair()
     try a.run(
       """

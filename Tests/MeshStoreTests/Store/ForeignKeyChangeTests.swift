@@ -28,10 +28,12 @@ import Testing
 
   private func shown(_ peer: Peer) throws -> [String] { try peer.rows("SELECT id, p FROM c ORDER BY id") }
 
-  @Test(arguments: [
-    " REFERENCES p (id) ON DELETE CASCADE", " REFERENCES p (id) ON DELETE SET NULL",
-    " DEFAULT 'here' REFERENCES p (id) ON DELETE SET DEFAULT",
-  ])
+  @Test(
+    "a new foreign key's action applies to existing rows whose parent is missing",
+    arguments: [
+      " REFERENCES p (id) ON DELETE CASCADE", " REFERENCES p (id) ON DELETE SET NULL",
+      " DEFAULT 'here' REFERENCES p (id) ON DELETE SET DEFAULT",
+    ])
   func whatRefersToNothingIsTreatedAsTheNewKeySays(clause: String) throws {
     let (a, b) = try peers("", clause)
     #expect(try shown(a) != shown(b))
@@ -57,7 +59,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func aParentThatIsDeletedWhileItsTableIsGoneTakesItsChildrenAlongWhenItReturns() throws {
+  @Test("a parent deleted while its table is missing removes its children when the table returns")
+  func aParentThatIsDeletedWhileItsTableIsGoneTakesItsChildrenAlongWhenItReturns() throws {
     let clause = " REFERENCES p (id) ON DELETE CASCADE"
     let (a, b) = try peers(clause, clause)
     try a.run("DROP TABLE p")

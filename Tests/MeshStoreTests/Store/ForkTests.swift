@@ -57,7 +57,8 @@ private let schema = """
     }
   }
 
-  @Test func aDeleteThatIsCutIsKeptWhileTheRecordIsThere() throws {
+  @Test("a reverted delete is listed as a conflict until the record is deleted")
+  func aDeleteThatIsCutIsKeptWhileTheRecordIsThere() throws {
     let (a, b) = (try peer(1), try peer(2))
     try a.run("INSERT INTO list VALUES ('a', 'first', NULL)")
     try b.pull(from: a)
@@ -74,7 +75,9 @@ private let schema = """
     #expect(try a.store.conflicts.list(limit: 10).allSatisfy { $0.column != nil })
   }
 
-  @Test(arguments: TestSeeds.through(24 as UInt64))
+  @Test(
+    "both branches of a fork are reverted and written again, whatever the order",
+    arguments: TestSeeds.through(24 as UInt64))
   func branchesAreTakenBackAndWrittenAgainInAnyOrder(seed: UInt64) throws {
     var generator = SplitMix64(seed: seed)
     let world = try World(peer)
@@ -112,7 +115,8 @@ private let schema = """
     for peer in world.peers { #expect(try peer.rows("SELECT * FROM mesh_rewrite").isEmpty) }
   }
 
-  @Test func aBranchWhoseWriterIsGoneIsKeptWithTheConflicts() throws {
+  @Test("a reverted branch stays in the conflicts until its writer writes it again")
+  func aBranchWhoseWriterIsGoneIsKeptWithTheConflicts() throws {
     let world = try World(peer)
     try world.one.run("UPDATE list SET title = 'lost' WHERE id = 'a'; INSERT INTO list VALUES ('new', 'lost', NULL)")
     try world.readers[0].pull(from: world.one)
@@ -153,7 +157,8 @@ private let schema = """
     }
   }
 
-  @Test func aForkInsideAUnitOfManyPartsEndsBeforeTheUnit() throws {
+  @Test("a revert removes a unit of many parts, and its writers write it again")
+  func aForkInsideAUnitOfManyPartsEndsBeforeTheUnit() throws {
     let world = try World(peer)
     for (peer, name) in [(world.one, "p"), (world.other, "q")] {
       try peer.run(
@@ -177,7 +182,8 @@ private let schema = """
     #expect(try world.one.rows("SELECT count(*) FROM list") == ["5002"])
   }
 
-  @Test func whatWasDroppedHereMeanwhileAndLongValuesAreWrittenAgain() throws {
+  @Test("long values and rows of an untracked, dropped table are written again after a revert")
+  func whatWasDroppedHereMeanwhileAndLongValuesAreWrittenAgain() throws {
     let world = try World(peer)
     try world.one.run(
       "INSERT INTO list VALUES ('long', hex(randomblob(400000)), NULL); INSERT INTO item VALUES ('new', 'a', 1)")
@@ -192,7 +198,8 @@ private let schema = """
     #expect(try world.readers[0].digest() == world.one.digest())
   }
 
-  @Test func aCutThatTakesBackTimesAheadSetsTheClockBack() throws {
+  @Test("a revert of change sets dated ahead sets the zone's clock back")
+  func aCutThatTakesBackTimesAheadSetsTheClockBack() throws {
     let world = try World(peer)
     let (one, reader) = (world.one, world.readers[0])
     let now = one.now
@@ -210,7 +217,9 @@ private let schema = """
     #expect(try reader.rows("SELECT title FROM list WHERE id = 'a'") == ["\"ahead\""])
   }
 
-  @Test func theBoundOnTimesAheadIsExact() throws {
+  @Test("a change set waits if its time is one millisecond beyond the clock bound") func theBoundOnTimesAheadIsExact()
+    throws
+  {
     for (lead, waits) in [(Choices.clockBound - 1, false), (Choices.clockBound, false), (Choices.clockBound + 1, true)]
     {
       let (a, b) = (try peer(1), try peer(2))

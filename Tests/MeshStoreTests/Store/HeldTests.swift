@@ -14,7 +14,8 @@ import Testing
     try peer.store.history.explain(table: table, key: .text(Array(key.utf8))) { _ in peer.reader }.first?.held
   }
 
-  @Test func aRecordThatIsNothingButItsKeyIsShownOnceItsTableIsHere() throws {
+  @Test("a record with only a key is held until its table exists")
+  func aRecordThatIsNothingButItsKeyIsShownOnceItsTableIsHere() throws {
     let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)", track: ["t"])
     let b = try Peer(2)
     try a.run("INSERT INTO t VALUES ('k')")
@@ -28,7 +29,9 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func itSaysWhatARecordWaitsForAndSinceWhen() throws {
+  @Test("a held record names its reason, its missing parent and the time") func itSaysWhatARecordWaitsForAndSinceWhen()
+    throws
+  {
     let a = try Peer(1, schema: Self.lists, track: ["list", "item"])
     let b = try Peer(2, schema: Self.lists, track: ["list", "item"])
     try a.run("INSERT INTO item VALUES ('i', 'l')")
@@ -49,7 +52,7 @@ import Testing
     #expect(try b.store.held.list(limit: 9).map(\.reason) == [.parentDeleted])
   }
 
-  @Test func fromOneReasonToTheNextTheTimeStays() throws {
+  @Test("a held record keeps its time when the reason changes") func fromOneReasonToTheNextTheTimeStays() throws {
     let a = try Peer(1, schema: Self.lists, track: ["list", "item"])
     let b = try Peer(2)
     try a.run("INSERT INTO item VALUES ('i', 'l')")
@@ -63,7 +66,9 @@ import Testing
     #expect(missing.since == unknown.since)
   }
 
-  @Test func aRowThatIsTooLongIsExplained() throws {
+  @Test("a row with a value that is too long is listed and explained as held") func aRowThatIsTooLongIsExplained()
+    throws
+  {
     let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)", track: ["t"])
     try a.run("INSERT INTO t VALUES ('k', printf('%.*c', \(Limits.longValue + 1), 'x'))")
     try a.flush()
@@ -71,7 +76,8 @@ import Testing
     #expect(try a.store.held.list(limit: 9).map(\.reason) == [.valueTooLong])
   }
 
-  @Test func whatATriggerRefusedForAnotherTablesSakeIsShownWhenItIsTriedAgain() throws {
+  @Test("a retry shows rows that a trigger refused because of another table")
+  func whatATriggerRefusedForAnotherTablesSakeIsShownWhenItIsTriedAgain() throws {
     let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)"
     let a = try Peer(1, schema: schema, track: ["t"])
     let b = try Peer(2, schema: schema + "; CREATE TABLE settings (closed)", track: ["t"])
@@ -95,7 +101,8 @@ import Testing
     #expect(try !b.store.merges.isShowing() && a.digest() == b.digest())
   }
 
-  @Test func whatAnOlderFileHoldsWithoutATimeIsFoundAndShown() throws {
+  @Test("a record that a file of format 2 holds has no time and is shown later")
+  func whatAnOlderFileHoldsWithoutATimeIsFoundAndShown() throws {
     let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)", track: ["t"])
     let b = try Peer(2)
     try a.run("INSERT INTO t VALUES ('k')")
@@ -109,7 +116,8 @@ import Testing
     #expect(try b.rows("SELECT id FROM t") == ["\"k\""])
   }
 
-  @Test func aRowThatIsTooLongSaysSinceWhenAndGoesOnSayingIt() throws {
+  @Test("a row that is too long keeps its held time through later edits")
+  func aRowThatIsTooLongSaysSinceWhenAndGoesOnSayingIt() throws {
     let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, n INTEGER, v TEXT)", track: ["t"])
     try a.run("INSERT INTO t VALUES ('k', 1, printf('%.*c', \((64 << 20) + 1), 'x'))")
     try a.flush()
@@ -122,7 +130,7 @@ import Testing
     #expect(try a.store.held.list(limit: 9).map(\.since) == [5])
   }
 
-  @Test func theCountsSayWhatTheListSays() throws {
+  @Test("the counts of held records have the same reasons as the list") func theCountsSayWhatTheListSays() throws {
     let schema = """
       CREATE TABLE p (id TEXT PRIMARY KEY NOT NULL);
       CREATE TABLE c (id TEXT PRIMARY KEY NOT NULL, p TEXT REFERENCES p (id) ON DELETE CASCADE)

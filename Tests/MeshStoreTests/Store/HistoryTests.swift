@@ -41,7 +41,7 @@ struct Dice {
     }
   }
 
-  @Test(arguments: TestSeeds.through(40))
+  @Test("random histories of three peers converge to the model", arguments: TestSeeds.through(40))
   func allReplicasConvergeToTheModel(seed: Int) throws {
     var dice = Dice(state: UInt64(seed) &* 0x9e37_79b9_7f4a_7c15)
     let peers = try (1...3).map {
@@ -153,7 +153,7 @@ struct Dice {
     }
   }
 
-  @Test func everyOrderOfDeliveryGivesTheSame() throws {
+  @Test("every order of delivery gives the same rows and digest") func everyOrderOfDeliveryGivesTheSame() throws {
     let authors = try (1...3).map { try Peer(UInt8($0), schema: Self.schema, track: ["list", "item"]) }
     try authors[0].run("INSERT INTO list VALUES ('l0', 'x'); INSERT INTO item (id, a, list) VALUES (1, 'one', 'l0')")
     for author in authors.dropFirst() { try author.pull(from: authors[0]) }

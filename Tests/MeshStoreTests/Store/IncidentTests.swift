@@ -15,10 +15,12 @@ import Testing
         + "INSERT INTO t SELECT n, 'row ' || n FROM i")
   }
 
-  @Test(arguments: [
-    "ALTER TABLE t ADD COLUMN c TEXT", "ALTER TABLE t ADD COLUMN c INTEGER NOT NULL DEFAULT 7",
-    "ALTER TABLE t ADD COLUMN c BLOB DEFAULT x'00'",
-  ])
+  @Test(
+    "a column added to 20,000 rows sends nothing",
+    arguments: [
+      "ALTER TABLE t ADD COLUMN c TEXT", "ALTER TABLE t ADD COLUMN c INTEGER NOT NULL DEFAULT 7",
+      "ALTER TABLE t ADD COLUMN c BLOB DEFAULT x'00'",
+    ])
   func aColumnThatIsAddedToManyRowsSendsNothing(_ change: String) throws {
     let (a, b) = (try peer(1), try peer(2))
     try fill(a, 1...20_000)
@@ -52,7 +54,8 @@ import Testing
     }
   }
 
-  @Test func aNewcomerGetsPastEveryKindOfHoleInAHistory() throws {
+  @Test("a new device catches up past reverted, unfinished and empty units in a log")
+  func aNewcomerGetsPastEveryKindOfHoleInAHistory() throws {
     let (source, honest, cut, broken) = (try peer(1), try peer(2), try peer(3), try peer(4))
     // Its last two units are cut.
     for row in 1...3 {

@@ -11,10 +11,12 @@ import Testing
     "CREATE TABLE m (\(key)); INSERT INTO m SELECT \(columns) FROM n; DROP TABLE n; ALTER TABLE m RENAME TO n"
   }
 
-  @Test(arguments: [
-    "id TEXT PRIMARY KEY NOT NULL, v TEXT", "id TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, v TEXT",
-    "id NUMERIC PRIMARY KEY NOT NULL, v TEXT", "id TEXT, v TEXT PRIMARY KEY NOT NULL",
-  ])
+  @Test(
+    "a table whose key form changed sends nothing until the form returns",
+    arguments: [
+      "id TEXT PRIMARY KEY NOT NULL, v TEXT", "id TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, v TEXT",
+      "id NUMERIC PRIMARY KEY NOT NULL, v TEXT", "id TEXT, v TEXT PRIMARY KEY NOT NULL",
+    ])
   func whatChangesTheIdentityOfRowsIsNotSent(key: String) throws {
     let (a, b) = (try Peer(1, schema: Self.schema, track: ["n"]), try Peer(2, schema: Self.schema, track: ["n"]))
     try a.run("INSERT INTO n VALUES ('Abc', '1'), ('x', '2'), ('03', '3'), ('Sp ', '4')")
@@ -37,7 +39,9 @@ import Testing
       try b.rows("SELECT * FROM n ORDER BY id") == a.rows("SELECT * FROM n ORDER BY id") && a.digest() == b.digest())
   }
 
-  @Test func aTableThatIsTrackedAgainWithAnotherKeyIsRefused() throws {
+  @Test("a table cannot be tracked again with another key form") func aTableThatIsTrackedAgainWithAnotherKeyIsRefused()
+    throws
+  {
     let a = try Peer(1, schema: Self.schema, track: ["n"])
     try a.run("INSERT INTO n VALUES ('x', '2')")
     try a.flush()

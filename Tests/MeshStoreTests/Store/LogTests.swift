@@ -9,7 +9,7 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
 @Suite struct LogTests {
   private func peer(_ seed: UInt8) throws -> Peer { try Peer(seed, schema: table, track: ["t"]) }
 
-  @Test func longValuesTravelInPieces() throws {
+  @Test("long values travel in pieces and arrive complete") func longValuesTravelInPieces() throws {
     let (a, b) = (try peer(1), try peer(2))
     try a.run("INSERT INTO t VALUES (1, hex(randomblob(1500000)), NULL)")
     try a.run("INSERT INTO t VALUES (2, hex(randomblob(400000)), randomblob(300000)), (3, 'x', NULL)")
@@ -25,7 +25,8 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func aValueOverTheLimitIsNotSentAndSaysSo() throws {
+  @Test("a row with a value over the limit is held until the value is shorter")
+  func aValueOverTheLimitIsNotSentAndSaysSo() throws {
     let (a, b) = (try peer(1), try peer(2))
     try a.run("INSERT INTO t VALUES (1, zeroblob(\(Limits.longValue + 1)), NULL), (2, 'x', NULL)")
     try b.pull(from: a)
@@ -37,7 +38,8 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     #expect(try a.store.figures.heldCounts().isEmpty)
   }
 
-  @Test func aTooLongValueThatIsDeletedIsNotToldOfAnyMore() throws {
+  @Test("a row with a value that is too long leaves the held list when it is deleted")
+  func aTooLongValueThatIsDeletedIsNotToldOfAnyMore() throws {
     let a = try peer(1)
     try a.run("INSERT INTO t VALUES (1, zeroblob(\(Limits.longValue + 1)), NULL)")
     try a.flush()
@@ -47,7 +49,8 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     #expect(try a.store.figures.status().held == [:])
   }
 
-  @Test func whatAProgramWroteIsUnsentTillAChangeSetHasIt() throws {
+  @Test("a write is unsent until a change set has it, and unsendable if too long")
+  func whatAProgramWroteIsUnsentTillAChangeSetHasIt() throws {
     let a = try peer(1)
     #expect(try a.store.capture.unsent(Peer.zone) == .nothing)
     try a.run("INSERT INTO t VALUES (1, 'x', NULL)")
@@ -63,7 +66,8 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     #expect(try a.store.capture.unsent(Peer.zone) == .unsendable)
   }
 
-  @Test func aUnitGoesOnAfterACrashBetweenItsParts() throws {
+  @Test("a unit continues after writer and reader are reopened between its parts")
+  func aUnitGoesOnAfterACrashBetweenItsParts() throws {
     let (a, b) = (try peer(1), try peer(2))
     try a.run(
       "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 18500) INSERT INTO t SELECT i, i, NULL FROM n"
@@ -92,7 +96,8 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func aCutLeavesWhatANodeHasThatNeverMergedIt() throws {
+  @Test("a revert leaves the state of a peer that never merged the reverted change sets")
+  func aCutLeavesWhatANodeHasThatNeverMergedIt() throws {
     let (a, b, c) = (try peer(1), try peer(2), try peer(3))
     try a.run("INSERT INTO t VALUES (1, 'a', NULL), (2, 'a', NULL), (3, 'a', NULL)")
     try b.pull(from: a)
@@ -123,7 +128,9 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     #expect(try a.digest() == c.digest())
   }
 
-  @Test func whatCantBeReadAgainForLackOfAKeyIsNotCut() throws {
+  @Test("a revert without the epoch key fails and changes nothing") func whatCantBeReadAgainForLackOfAKeyIsNotCut()
+    throws
+  {
     let (a, b) = (try peer(1), try peer(2))
     try b.run("INSERT INTO t VALUES (1, 'b', NULL)")
     try a.pull(from: b)
@@ -138,7 +145,9 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     #expect(try a.rows("SELECT id FROM t").isEmpty)
   }
 
-  @Test func whatDependedOnACutChangeSetIsStillMerged() throws {
+  @Test("a change set that depends on a reverted one is still merged") func whatDependedOnACutChangeSetIsStillMerged()
+    throws
+  {
     let (a, b, c) = (try peer(1), try peer(2), try peer(3))
     try b.run("INSERT INTO t VALUES (1, 'b', NULL)")
     try a.pull(from: b)
@@ -152,7 +161,8 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     #expect(try a.digest() == c.digest())
   }
 
-  @Test func chainsForksAndGapsAreToldApart() throws {
+  @Test("the log tells stored, duplicate, forked and out-of-sequence change sets apart")
+  func chainsForksAndGapsAreToldApart() throws {
     let (a, b) = (try peer(1), try peer(2))
     let twin = try peer(1)
     for value in 1...3 {
@@ -175,7 +185,8 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     #expect(try b.store.log.storedVector(Peer.zone)[a.author] == 3)
   }
 
-  @Test func aBodyThatBreaksARuleStopsItsAuthorAndNobodyElse() throws {
+  @Test("a malformed change set blocks its author and no other author")
+  func aBodyThatBreaksARuleStopsItsAuthorAndNobodyElse() throws {
     let (a, b, c) = (try peer(1), try peer(2), try peer(3))
     let time = HybridTime(milliseconds: a.now)
     func forged(_ change: TableChanges, time stamp: HybridTime) throws -> ChangeSet {
@@ -207,7 +218,8 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     #expect(try b.apply() == [:])
   }
 
-  @Test func whatIsSignedAheadOfTheClockOrUnderAnUnknownEpochWaits() throws {
+  @Test("a change set dated ahead or without its epoch key waits")
+  func whatIsSignedAheadOfTheClockOrUnderAnUnknownEpochWaits() throws {
     let (a, b) = (try peer(1), try peer(2))
     a.now += 10 * 60_000
     try a.run("INSERT INTO t VALUES (1, 'a', NULL)")
@@ -221,7 +233,8 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     #expect(try b.rows("SELECT id FROM t") == ["1"])
   }
 
-  @Test func aFullDiskLosesNothingAndLeavesCaptureOn() throws {
+  @Test("a merge that fails on a full disk loses nothing and leaves capture on")
+  func aFullDiskLosesNothingAndLeavesCaptureOn() throws {
     let (a, b) = (try peer(1), try peer(2))
     try a.run("INSERT INTO t VALUES (1, hex(zeroblob(450000)), NULL)")
     try b.run("UPDATE t SET v = v")
@@ -240,7 +253,8 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func zonesKeepTheirControlRecordsAccountsAndAcknowledgements() throws {
+  @Test("a store keeps control records, account states and the latest acknowledgements")
+  func zonesKeepTheirControlRecordsAccountsAndAcknowledgements() throws {
     let a = try peer(1)
     let (id, account) = (
       ControlID([UInt8](repeating: 1, count: 32)).unsafe, AccountID([UInt8](repeating: 2, count: 32)).unsafe

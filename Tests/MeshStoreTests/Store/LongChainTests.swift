@@ -16,7 +16,7 @@ import Testing
     """
   }
 
-  @Test func isShownWhenItsFirstRowComes() throws {
+  @Test("a chain of 10,000 rows appears when its first row arrives") func isShownWhenItsFirstRowComes() throws {
     let peers = try [1, 2].map { try Peer($0, schema: Self.schema, track: [], foreignKeys: false) }
     for peer in peers { try peer.store.tables.track(tables: ["nodes"], integerKeys: true, now: peer.now) }
     try peers[0].run(Self.rows(from: 2))
@@ -28,7 +28,7 @@ import Testing
     #expect(try peers[0].digest() == peers[1].digest())
   }
 
-  @Test func findsItsZone() throws {
+  @Test("a chain of 10,000 rows goes to the private zone") func findsItsZone() throws {
     let home = Member.zone(1)
     let shared = ZoneStanding(
       zone: Member.zone(2), role: .owned, root: RecordName(table: "lists", key: .text("L")))

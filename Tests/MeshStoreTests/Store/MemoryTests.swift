@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func pagesAreGivenBackAndWorkGoesOn() throws {
+  @Test("a store that releases its page cache goes on working") func pagesAreGivenBackAndWorkGoesOn() throws {
     let (a, b) = (try Peer(1, schema: Self.schema, track: ["item"]), try Peer(2, schema: Self.schema, track: ["item"]))
     try a.run(
       """

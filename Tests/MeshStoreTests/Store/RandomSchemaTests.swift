@@ -77,7 +77,9 @@ import Testing
     try peer.apply()
   }
 
-  @Test(arguments: Array(TestSeeds.through(40)) + [173]) func equalSchemasShowEqualRowsHoweverTheyCameToThem(seed: Int)
+  @Test(
+    "peers with equal schemas show equal rows, whatever their schema history",
+    arguments: Array(TestSeeds.through(40)) + [173]) func equalSchemasShowEqualRowsHoweverTheyCameToThem(seed: Int)
     throws
   {
     var dice = Dice(state: UInt64(seed) &* 0x9e37_79b9_7f4a_7c15)

@@ -73,7 +73,7 @@ import Testing
     #expect(try a.rows("SELECT id = \(other), length(image) FROM photo") == ["1|50000"])
   }
 
-  @Test("the triggers refuse a parent's new key that would cascade to a row with a missing BLOB")
+  @Test("a parent's new key is refused if it would cascade to a missing BLOB's row")
   func aParentWhoseNewKeyItsChildWouldGetIsRefusedWithIt() throws {
     let schema = """
       CREATE TABLE film (id TEXT PRIMARY KEY NOT NULL);

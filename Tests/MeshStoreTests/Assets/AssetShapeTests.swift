@@ -129,7 +129,7 @@ import Testing
   }
 
   @Test(
-    "a table gives no chunks while it is renamed, and gives them after it is renamed back",
+    "a table gives no chunks while it is renamed, and gives them again afterwards",
     arguments: [Shape.last, .withoutRowid], TestSeeds.some(of: [3, 20]))
   func aTableThatIsRenamedAndBackGivesOnOnceItsRecordsAreShownAgain(shape: Shape, chunks: Int) throws {
     let (a, b) = try peers(shape)

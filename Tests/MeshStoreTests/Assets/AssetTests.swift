@@ -157,7 +157,7 @@ import Testing
   }
 
   @Test(
-    "a row that is replaced with its old bytes keeps the BLOB that is being downloaded",
+    "a row replaced during a download keeps the BLOB only if it repeats the old bytes",
     arguments: ["image", "NULL", "x'05'"])
   func aRowThatIsWrittenAsAWholeWhileItsBLOBComesKeepsIt(value: String) throws {
     for delete in ["", "DELETE FROM photo;"] {
@@ -333,7 +333,7 @@ import Testing
     #expect(try b.photos() == a.photos())
   }
 
-  @Test("a chunk that is damaged in the staging is not given to peers and is downloaded again")
+  @Test("a chunk damaged in the staging is not given to peers and is downloaded again")
   func aChunkThatWasSpoiltInTheStagingIsNotGivenOn() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(3 * Self.chunk)))")

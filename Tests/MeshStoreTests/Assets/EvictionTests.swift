@@ -214,7 +214,7 @@ import Testing
     #expect(try b.photos() == a.photos())
   }
 
-  @Test("the place of a BLOB names its writer, its last source and the bytes that are here")
+  @Test("the place of a BLOB names its writer, its last source and the bytes present")
   func aPlaceSaysWhoWroteItAndWhoHadItLast() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(300000))")

@@ -141,7 +141,7 @@ import Testing
     #expect(try b.staging.assets().isEmpty)
   }
 
-  @Test("a BLOB that is too long for its column is not downloaded, and its place says why")
+  @Test("a BLOB too long for its column is not downloaded, and its place says why")
   func whatIsTooLongForItsColumnIsNotFetchedAndItsPlaceSaysSo() throws {
     let a = try Peer.withPhotos(1, "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, image BLOB, title TEXT)")
     var forger = try Forger(9)

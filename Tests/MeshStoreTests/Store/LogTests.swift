@@ -38,7 +38,7 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     #expect(try a.store.figures.heldCounts().isEmpty)
   }
 
-  @Test("a row with a value that is too long leaves the held list when it is deleted")
+  @Test("a deleted row whose value was too long leaves the held list")
   func aTooLongValueThatIsDeletedIsNotToldOfAnyMore() throws {
     let a = try peer(1)
     try a.run("INSERT INTO t VALUES (1, zeroblob(\(Limits.longValue + 1)), NULL)")

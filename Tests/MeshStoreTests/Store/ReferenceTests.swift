@@ -20,7 +20,7 @@ private let names = ["list", "item", "tag", "node"]
     )
   }
 
-  @Test(arguments: [true, false])
+  @Test("a deleted parent removes its children, with foreign keys on or off", arguments: [true, false])
   func deletingAParentDeletesItsChildrenWhateverTheWriterEnforces(foreignKeys: Bool) throws {
     let (a, b) = try pair(foreignKeys: foreignKeys)
     try a.run("INSERT INTO list VALUES ('l', 'x'); INSERT INTO item VALUES ('i', 'l', '1'), ('j', 'l', '2')")
@@ -45,7 +45,8 @@ private let names = ["list", "item", "tag", "node"]
       uniquingKeysWith: { $1 })
   }
 
-  @Test(arguments: [true, false])
+  @Test(
+    "a SET NULL reference becomes NULL with its parent's delete and returns with the parent", arguments: [true, false])
   func aReferenceIsResetWithItsParentAndReturnsWithIt(foreignKeys: Bool) throws {
     let (a, b) = try pair(foreignKeys: foreignKeys)
     try a.run("INSERT INTO list VALUES ('l', 'x'); INSERT INTO tag VALUES ('t', 'l', '1')")
@@ -67,7 +68,8 @@ private let names = ["list", "item", "tag", "node"]
     #expect(try a.rows("SELECT * FROM mesh_wait").isEmpty)
   }
 
-  @Test func aResetBeatsNoConcurrentMoveToAnotherParent() throws {
+  @Test("a concurrent move to another parent wins over the reset by a deleted parent")
+  func aResetBeatsNoConcurrentMoveToAnotherParent() throws {
     let (a, b) = try pair(foreignKeys: true)
     try a.run("INSERT INTO list VALUES ('l', 'x'), ('m', 'y'); INSERT INTO tag VALUES ('t', 'l', '1')")
     try b.pull(from: a)
@@ -80,7 +82,8 @@ private let names = ["list", "item", "tag", "node"]
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func aNullThatAPersonWroteBeforeDeletingTheParentStays() throws {
+  @Test("a NULL that a program writes before it deletes the parent stays NULL")
+  func aNullThatAPersonWroteBeforeDeletingTheParentStays() throws {
     let (a, b) = try pair(foreignKeys: true)
     try a.run("INSERT INTO list VALUES ('l', 'x'); INSERT INTO tag VALUES ('t', 'l', '1')")
     try b.pull(from: a)
@@ -93,7 +96,9 @@ private let names = ["list", "item", "tag", "node"]
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func aNullThatAPersonWroteIsSent() throws {
+  @Test("a NULL that a program writes over a reference reaches the other peer") func aNullThatAPersonWroteIsSent()
+    throws
+  {
     let (a, b) = try pair(foreignKeys: true)
     try a.run("INSERT INTO list VALUES ('l', 'x'); INSERT INTO tag VALUES ('t', 'l', '1')")
     try b.pull(from: a)
@@ -116,7 +121,8 @@ private let names = ["list", "item", "tag", "node"]
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func anEditOfAChildWhoseParentWasDeletedMeanwhileIsHeldEverywhere() throws {
+  @Test("a child inserted while its parent is deleted is held on both peers")
+  func anEditOfAChildWhoseParentWasDeletedMeanwhileIsHeldEverywhere() throws {
     let (a, b) = try pair()
     try a.run("INSERT INTO list VALUES ('l', 'x')")
     try b.pull(from: a)
@@ -133,7 +139,7 @@ private let names = ["list", "item", "tag", "node"]
     for peer in [a, b] { #expect(try peer.rows("SELECT text FROM item") == ["\"new\""]) }
   }
 
-  @Test func cyclesAreShownTogether() throws {
+  @Test("rows that refer to each other in a cycle appear together") func cyclesAreShownTogether() throws {
     let (a, b) = try pair()
     try a.run("INSERT INTO node VALUES ('x', 'y'), ('y', 'z'), ('z', 'x'), ('self', 'self')")
     try b.pull(from: a)
@@ -141,7 +147,7 @@ private let names = ["list", "item", "tag", "node"]
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func aHeldCycleAppearsWithWhatItLacked() throws {
+  @Test("a held cycle appears when its missing row arrives") func aHeldCycleAppearsWithWhatItLacked() throws {
     let (a, b) = try pair()
     try a.run("INSERT INTO node VALUES ('x', 'y')")
     try b.pull(from: a)
@@ -153,14 +159,16 @@ private let names = ["list", "item", "tag", "node"]
     for peer in [a, b] { #expect(try peer.rows("SELECT id FROM node ORDER BY id") == ["\"w\"", "\"x\"", "\"y\""]) }
   }
 
-  @Test func childrenThatArriveBeforeTheirParentsInOneChangeSetAreShown() throws {
+  @Test("a child written before its parent in one change set is shown")
+  func childrenThatArriveBeforeTheirParentsInOneChangeSetAreShown() throws {
     let (a, b) = try pair()
     try a.run("INSERT INTO item VALUES ('i', 'l', '1'); INSERT INTO list VALUES ('l', 'x')")
     try b.pull(from: a)
     #expect(try b.rows("SELECT id FROM item") == ["\"i\""])
   }
 
-  @Test func aDeleteThatWaitsForItsFlushIsNotUndoneByTheParentThatComes() throws {
+  @Test("a pending delete of a held row is not undone when its parent arrives")
+  func aDeleteThatWaitsForItsFlushIsNotUndoneByTheParentThatComes() throws {
     let (a, b) = try pair()
     try a.run("INSERT INTO tag VALUES ('t', 'a', 'waits for its list')")
     try a.flush()
@@ -177,7 +185,7 @@ private let names = ["list", "item", "tag", "node"]
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func aBigCascadeGoesInSlices() throws {
+  @Test("a deleted parent removes 2,300 children on both peers") func aBigCascadeGoesInSlices() throws {
     let (a, b) = try pair()
     try a.run("INSERT INTO list VALUES ('l', 'x')")
     try a.run(
@@ -194,7 +202,8 @@ private let names = ["list", "item", "tag", "node"]
     }
   }
 
-  @Test func anEditThatWaitsForItsFlushIsNotOverwrittenByWhatIsShownAgain() throws {
+  @Test("a pending edit survives when its record is shown again after a schema change")
+  func anEditThatWaitsForItsFlushIsNotOverwrittenByWhatIsShownAgain() throws {
     let schema = """
       CREATE TABLE folder (id TEXT PRIMARY KEY NOT NULL, parent TEXT REFERENCES folder(id) ON DELETE SET NULL);
       CREATE TABLE other (id TEXT PRIMARY KEY NOT NULL)

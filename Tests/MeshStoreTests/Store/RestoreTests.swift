@@ -27,7 +27,8 @@ import Testing
     }
   }
 
-  @Test func whatAColumnHadBeforeComesBackEverywhere() throws {
+  @Test("a restored column value reaches both peers and can be restored back")
+  func whatAColumnHadBeforeComesBackEverywhere() throws {
     let (a, b) = try peers()
     try b.run("UPDATE item SET a = 'a2', b = 'b2'")
     try a.pull(from: b)
@@ -41,7 +42,8 @@ import Testing
     #expect(try a.store.conflicts.list(limit: 9).isEmpty)
   }
 
-  @Test func aDeletedRecordComesBackWithAllThatItHadLast() throws {
+  @Test("a restored record has its last values and waits for its deleted parent")
+  func aDeletedRecordComesBackWithAllThatItHadLast() throws {
     let (a, b) = try peers()
     try b.run("UPDATE item SET b = 'edited'")
     try a.pull(from: b)
@@ -64,7 +66,8 @@ import Testing
     #expect(try a.digest() == b.digest() && a.store.figures.status().held.isEmpty)
   }
 
-  @Test(arguments: [true, false]) func whatWentWithARecordComesBackWithIt(foreignKeys: Bool) throws {
+  @Test("a restored record brings back the descendants that were deleted with it", arguments: [true, false])
+  func whatWentWithARecordComesBackWithIt(foreignKeys: Bool) throws {
     let schema =
       Self.schema + "; CREATE TABLE step (id TEXT PRIMARY KEY NOT NULL, item TEXT REFERENCES item ON DELETE CASCADE)"
     let a = try Peer(1, schema: schema, track: ["list", "item", "step"], foreignKeys: foreignKeys)
@@ -95,7 +98,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func theLoserOfAConflictComesBackByItsNumber() throws {
+  @Test("the lost value of a conflict is restored by the conflict's number")
+  func theLoserOfAConflictComesBackByItsNumber() throws {
     let (a, b) = try peers()
     try a.run("UPDATE item SET a = 'by a'")
     try a.flush()
@@ -113,7 +117,8 @@ import Testing
     #expect(throws: RestoreError.unknownConflict(999)) { try a.store.history.restore(.conflict(999)) { _ in a.reader } }
   }
 
-  @Test func anEditThatLostToADeleteBringsTheRecordBack() throws {
+  @Test("restoring an edit that lost to a delete brings the record back")
+  func anEditThatLostToADeleteBringsTheRecordBack() throws {
     let (a, b) = try peers()
     try a.run("DELETE FROM item")
     try b.run("UPDATE item SET a = 'edited meanwhile'")
@@ -125,7 +130,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func aBLOBWhoseBytesAreGoneIsToldFromAColumnThatTheTableLacks() throws {
+  @Test("a restore tells a BLOB without bytes from a missing column")
+  func aBLOBWhoseBytesAreGoneIsToldFromAColumnThatTheTableLacks() throws {
     let a = try Peer.withPhotos(1)
     try a.insertPhoto("x", 50_000)
     try a.flush()
@@ -138,7 +144,8 @@ import Testing
     #expect(try a.rows("SELECT id = 'x', image FROM photo") == ["1|NULL"])
   }
 
-  @Test func whatCannotBeRestoredIsSaidAndChangesNothing() throws {
+  @Test("a restore that is impossible fails with the reason and names missing columns")
+  func whatCannotBeRestoredIsSaidAndChangesNothing() throws {
     let (a, b) = try peers()
     #expect(throws: RestoreError.lives(table: "item", key: .text("i"))) { try restore(a, "item", "i") }
     #expect(throws: RestoreError.nothingBeaten(column: "a")) { try restore(a, "item", "i", "a") }

@@ -19,7 +19,7 @@ private let schema = "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, title TEX
 
   private let all = "SELECT id, title, note FROM item ORDER BY id"
 
-  @Test func itsPartsFollowEachOtherByKey() throws {
+  @Test("a bulk insert is flushed in the order of its keys") func itsPartsFollowEachOtherByKey() throws {
     let (a, b) = (try peer(1), try peer(2))
     try fill(a, "", 3_500)
     try b.pull(from: a)
@@ -27,7 +27,8 @@ private let schema = "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, title TEX
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func aLongerLogThanARunIsSeveralUnitsAndEachPlansItsOwnParts() throws {
+  @Test("a run of pending rows is bounded and plans only its own parts")
+  func aLongerLogThanARunIsSeveralUnitsAndEachPlansItsOwnParts() throws {
     let a = try peer(1)
     try fill(a, "", Int(StoreLimits.runRows) + 500)
     #expect(try a.store.localWrites.flush(a.writer, now: a.now).unitEnded == false)
@@ -36,7 +37,9 @@ private let schema = "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, title TEX
     #expect(zone.flushPlanned == UInt64(StoreLimits.runRows) / UInt64(Choices.slice))
   }
 
-  @Test func whatIsWrittenBetweenItsPartsIsAUnitOfItsOwn() throws {
+  @Test("writes between the parts of a run reach the other peer") func whatIsWrittenBetweenItsPartsIsAUnitOfItsOwn()
+    throws
+  {
     let (a, b) = (try peer(1), try peer(2))
     try fill(a, "", 2_500)
     #expect(try a.store.localWrites.flush(a.writer, now: a.now).unitEnded == false)
@@ -52,7 +55,9 @@ private let schema = "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, title TEX
   }
 
   /// A record whose rows come apart in a run gets a later stamp each time, or its last value would lose.
-  @Test func aKeySpelledInTwoWaysKeepsItsLastValue() throws {
+  @Test("a record whose key is spelled in two ways keeps its last value") func aKeySpelledInTwoWaysKeepsItsLastValue()
+    throws
+  {
     let nocase = "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, title TEXT, note TEXT)"
     let (a, b) = (try Peer(1, schema: nocase, track: ["item"]), try Peer(2, schema: nocase, track: ["item"]))
     try a.run("INSERT INTO item VALUES ('zebra', 'first', NULL)")
@@ -67,7 +72,7 @@ private let schema = "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, title TEX
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func editsKeepTheTimesAtWhichTheyWereNoted() throws {
+  @Test("an edit keeps the time at which it was captured") func editsKeepTheTimesAtWhichTheyWereNoted() throws {
     let (a, b) = (try peer(1), try peer(2))
     try fill(a, "", 2_500)
     try a.run("INSERT INTO item VALUES ('~', 'a', NULL)")
@@ -85,7 +90,8 @@ private let schema = "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, title TEX
   }
 
   /// A program that writes more than a part between any two steps of the node.
-  @Test func othersChangesHaveTheirTurnBesideAFasterWriter() throws {
+  @Test("a peer's changes are merged while a program writes faster than the flush")
+  func othersChangesHaveTheirTurnBesideAFasterWriter() throws {
     let (a, b) = (try peer(1), try peer(2))
     try a.run("INSERT INTO item VALUES ('0', 'first', 'first'), ('z', 'first', 'first')")
     try b.pull(from: a)

@@ -26,11 +26,13 @@ import Testing
 
   private func rows(_ peer: Peer) throws -> [String] { try peer.rows("SELECT id, a, b FROM t ORDER BY id") }
 
-  @Test(arguments: [
-    "DROP TRIGGER mesh_capture_1_update; ALTER TABLE t DROP COLUMN a",
-    "CREATE TABLE n (id TEXT PRIMARY KEY NOT NULL, b TEXT); INSERT INTO n SELECT id, b FROM t; DROP TABLE t;"
-      + "ALTER TABLE n RENAME TO t",
-  ])
+  @Test(
+    "a dropped column sends nothing and regains its merged values when it returns",
+    arguments: [
+      "DROP TRIGGER mesh_capture_1_update; ALTER TABLE t DROP COLUMN a",
+      "CREATE TABLE n (id TEXT PRIMARY KEY NOT NULL, b TEXT); INSERT INTO n SELECT id, b FROM t; DROP TABLE t;"
+        + "ALTER TABLE n RENAME TO t",
+    ])
   func aDroppedColumnKeepsItsMergedValues(_ change: String) throws {
     let (a, b) = try peers()
     try a.run(change)
@@ -51,7 +53,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func aRenamedColumnIsAnotherWhoseValuesAreSentOnce() throws {
+  @Test("a renamed column sends its values once, and they do not overwrite later edits")
+  func aRenamedColumnIsAnotherWhoseValuesAreSentOnce() throws {
     let (a, b) = try peers()
     try a.run("ALTER TABLE t RENAME COLUMN a TO c")
     #expect(try a.flush() == 1)
@@ -72,7 +75,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func aDroppedTableDeletesNothingElsewhereAndIsFilledWhenItReturns() throws {
+  @Test("a dropped table deletes no rows of its peers and is filled again when it returns")
+  func aDroppedTableDeletesNothingElsewhereAndIsFilledWhenItReturns() throws {
     let (a, b) = try peers()
     try a.run("DROP TABLE t")
     let notices = try #require(try a.upkeep())
@@ -94,7 +98,8 @@ import Testing
     #expect(try rows(b) == rows(a))
   }
 
-  @Test func aTableThatIsMadeAnewBetweenTwoLooksIsFilledAgain() throws {
+  @Test("a table that is dropped and recreated is filled with its merged rows")
+  func aTableThatIsMadeAnewBetweenTwoLooksIsFilledAgain() throws {
     let (a, b) = try peers()
     // One row was deleted by hand, and one is in the new table with another value.
     try a.run("DELETE FROM t WHERE id = 'm'; UPDATE t SET b = 'never flushed' WHERE id = 'k'")
@@ -105,7 +110,7 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func aTableThatIsRebuiltSendsOnlyRealChanges() throws {
+  @Test("a rebuilt table with the same values sends nothing") func aTableThatIsRebuiltSendsOnlyRealChanges() throws {
     let (a, b) = try peers()
     try a.run(
       """
@@ -120,7 +125,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test(arguments: [true, false]) func aTableThatIsRebuiltSendsOnlyTheColumnsThatChanged(isTakenIn: Bool) throws {
+  @Test("a rebuilt table sends only the columns whose values changed", arguments: [true, false])
+  func aTableThatIsRebuiltSendsOnlyTheColumnsThatChanged(isTakenIn: Bool) throws {
     let insert = "INSERT INTO t SELECT value, 'a' || value, 'b' || value FROM generate"
     let rows =
       "WITH RECURSIVE generate(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM generate WHERE value < 2500)"
@@ -148,7 +154,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func aRowThatIsDeletedAfterARebuildIsDeletedEverywhere() throws {
+  @Test("a row that is deleted after a rebuild is deleted on the other peer")
+  func aRowThatIsDeletedAfterARebuildIsDeletedEverywhere() throws {
     let (a, b) = try peers()
     try a.run(
       """
@@ -161,7 +168,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func rowsThatAreDeletedWhileTheTriggersAreGoneAreDeletedEverywhere() throws {
+  @Test("a row that is deleted while the triggers are missing is deleted on the other peer")
+  func rowsThatAreDeletedWhileTheTriggersAreGoneAreDeletedEverywhere() throws {
     let (a, b) = try peers()
     try a.run(
       "DROP TRIGGER mesh_capture_1_insert; DROP TRIGGER mesh_capture_1_update; DROP TRIGGER mesh_capture_1_delete;"
@@ -171,7 +179,7 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func aRenamedTableIsNamed() throws {
+  @Test("a notice names the new name of a renamed table, and nothing is sent") func aRenamedTableIsNamed() throws {
     let (a, b) = try peers()
     try a.run("ALTER TABLE t RENAME TO other")
     let notices = try #require(try a.upkeep())
@@ -185,7 +193,9 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func aColumnThatAMigrationFillsLosesAgainstEdits() throws {
+  @Test("an edit wins over a later value that a migration fills in") func aColumnThatAMigrationFillsLosesAgainstEdits()
+    throws
+  {
     let (a, b) = try peers()
     try a.run("ALTER TABLE t ADD COLUMN n TEXT")
     try a.upkeep()
@@ -201,7 +211,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func anEditOfOneColumnThatNoTriggerSawLeavesAnUnstampedOneAlone() throws {
+  @Test("a column that is filled during its migration does not overwrite an edit of another column")
+  func anEditOfOneColumnThatNoTriggerSawLeavesAnUnstampedOneAlone() throws {
     let (a, b) = try peers()
     try a.run("ALTER TABLE t ADD COLUMN n TEXT; UPDATE t SET n = 'filled' WHERE id = 'k'")
     #expect(try a.flush() == 1)
@@ -212,7 +223,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func nothingIsFlushedOrMergedBeforeTheValuesAreBack() throws {
+  @Test("flushes and merges wait until a changed table has been compared")
+  func nothingIsFlushedOrMergedBeforeTheValuesAreBack() throws {
     let (a, b) = try peers()
     try b.run("UPDATE t SET b = 'incoming' WHERE id = 'm'")
     try b.flush()
@@ -227,7 +239,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func aTableMadeAnewAfterAColumnWentShowsTheColumnAsItIsMerged() throws {
+  @Test("a recreated table shows the merged value of a column it had lost")
+  func aTableMadeAnewAfterAColumnWentShowsTheColumnAsItIsMerged() throws {
     let (a, b) = try peers()
     try a.run("DROP TRIGGER mesh_capture_1_update; ALTER TABLE t DROP COLUMN b")
     try a.upkeep()
@@ -239,7 +252,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func aColumnThatReturnsBeforeItsValuesAreBackHasThemAll() throws {
+  @Test("a column that returns before the comparison shows all its merged values")
+  func aColumnThatReturnsBeforeItsValuesAreBackHasThemAll() throws {
     let (a, b) = try peers()
     try a.run("DROP TRIGGER mesh_capture_1_update; ALTER TABLE t DROP COLUMN b")
     // Only the schema is looked at.
@@ -253,7 +267,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func rowsOfATableMadeAnewBeforeThereIsAZoneAreSentWhenThereIsOne() throws {
+  @Test("rows of a recreated table are sent once the device has a zone")
+  func rowsOfATableMadeAnewBeforeThereIsAZoneAreSentWhenThereIsOne() throws {
     let a = try Peer(1, schema: Self.schema, track: ["t"], begins: false)
     try a.run("DROP TABLE t; \(Self.schema); INSERT INTO t VALUES ('k', 'a', 'b')")
     try a.upkeep()
@@ -264,7 +279,8 @@ import Testing
     #expect(try rows(b) == ["\"k\"|\"a\"|\"b\""])
   }
 
-  @Test func aCrashBetweenTwoStepsLosesNothing() throws {
+  @Test("a comparison that is interrupted by reopening the store loses nothing")
+  func aCrashBetweenTwoStepsLosesNothing() throws {
     let (a, b) = try peers()
     try a.run("DROP TABLE t; \(Self.schema)")
     for _ in 0..<1_000 {
@@ -277,7 +293,8 @@ import Testing
   }
 
   /// - Parameter others: Records that are edited as well: so many that they are more than one part.
-  @Test(arguments: [0, 1_500]) func aColumnThatComesTogetherWithAnEditShowsWhatIsMerged(others: Int) throws {
+  @Test("a column added together with an edit of its row shows the merged value", arguments: [0, 1_500])
+  func aColumnThatComesTogetherWithAnEditShowsWhatIsMerged(others: Int) throws {
     let a = try Peer(1, schema: "CREATE TABLE part (id TEXT PRIMARY KEY NOT NULL, name TEXT)", track: ["part"])
     let b = try Peer(
       2, schema: "CREATE TABLE part (id TEXT PRIMARY KEY NOT NULL, name TEXT, size TEXT)", track: ["part"])

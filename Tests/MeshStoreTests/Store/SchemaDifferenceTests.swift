@@ -5,7 +5,8 @@ import Testing
 
 /// Nodes whose tables differ keep all that is merged, and show it when they can.
 @Suite struct SchemaDifferenceTests {
-  @Test func aTableThatIsNotHereIsHeldAndShownWhenAdopted() throws {
+  @Test("rows of an unknown table are held, and adopting the table shows them")
+  func aTableThatIsNotHereIsHeldAndShownWhenAdopted() throws {
     let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)", track: ["t"])
     let b = try Peer(2)
     try a.run("INSERT INTO t VALUES ('k', 'v'), ('l', 'w')")
@@ -23,7 +24,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func columnsOfAnotherFormAreTold() throws {
+  @Test("the differences list columns whose default or foreign key differs on another device")
+  func columnsOfAnotherFormAreTold() throws {
     let parent = "CREATE TABLE p (id TEXT PRIMARY KEY NOT NULL);"
     let a = try Peer(
       1,
@@ -69,7 +71,7 @@ import Testing
     #expect(try a.store.schema.differences().allSatisfy { !$0.isKey })
   }
 
-  @Test func whereOneTableIsRefusedNoneIsAdopted() throws {
+  @Test("no table is adopted if the schema of one is refused") func whereOneTableIsRefusedNoneIsAdopted() throws {
     let a = try Peer(
       1,
       schema: """
@@ -89,7 +91,8 @@ import Testing
     #expect(try a.rows("SELECT * FROM u") == ["\"k\"|\"v\""] && a.rows("SELECT * FROM s") == ["\"l\""])
   }
 
-  @Test func aColumnThatIsNotHereIsKeptThroughEditsAndShownLater() throws {
+  @Test("an unknown column keeps its value through edits and shows it once it exists")
+  func aColumnThatIsNotHereIsKeptThroughEditsAndShownLater() throws {
     let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT, more INTEGER)", track: ["t"])
     let b = try Peer(2, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)", track: ["t"])
     try a.run("INSERT INTO t VALUES ('k', 'v', 5)")
@@ -108,7 +111,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func aRefusedRowIsHeldWithSQLitesWordsAndShownWhenItFits() throws {
+  @Test("a row that a CHECK refuses is held until an edit fits")
+  func aRefusedRowIsHeldWithSQLitesWordsAndShownWhenItFits() throws {
     let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v INTEGER)", track: ["t"])
     let b = try Peer(2, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v INTEGER CHECK (v < 10))", track: ["t"])
     try a.run("INSERT INTO t VALUES ('ok', 1), ('big', 11)")
@@ -124,7 +128,8 @@ import Testing
     #expect(try b.store.held.list(limit: 9).isEmpty)
   }
 
-  @Test func aTriggerThatTakesTheTransactionBackHoldsOnlyItsRecord() throws {
+  @Test("a trigger that rolls back the transaction holds only its own record")
+  func aTriggerThatTakesTheTransactionBackHoldsOnlyItsRecord() throws {
     let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v INTEGER)", track: ["t"])
     let b = try Peer(2, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v INTEGER)", track: ["t"])
     try b.run(
@@ -139,7 +144,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func valuesThatAColumnWouldConvertAreKeptAsTheyWereWritten() throws {
+  @Test("a value that a column converts on one peer stays as it was written")
+  func valuesThatAColumnWouldConvertAreKeptAsTheyWereWritten() throws {
     let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v)", track: ["t"])
     let b = try Peer(2, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v INTEGER, w TEXT)", track: ["t"])
     try a.run("INSERT INTO t VALUES ('k', '12')")
@@ -150,7 +156,8 @@ import Testing
     #expect(try a.rows("SELECT v FROM t") == ["\"12\""])
   }
 
-  @Test func existingRowsAreTakenInAndLoseAgainstRealEdits() throws {
+  @Test("rows that exist before tracking are sent and lose against edits")
+  func existingRowsAreTakenInAndLoseAgainstRealEdits() throws {
     let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT);"
     let a = try Peer(1, schema: schema + "INSERT INTO t VALUES ('k', 'old a'), ('only a', 'x')", track: ["t"])
     try a.flush()
@@ -164,7 +171,9 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func spellingsOfOneKeyAreOneRecord() throws {
+  @Test("a key's new spelling under NOCASE changes one record on both peers") func spellingsOfOneKeyAreOneRecord()
+    throws
+  {
     let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, v TEXT)"
     let a = try Peer(1, schema: schema, track: ["t"])
     let b = try Peer(2, schema: schema, track: ["t"])
@@ -180,7 +189,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func whatIsUntrackedIsKeptAndReturns() throws {
+  @Test("an untracked table keeps its rows and shows later edits when it is tracked again")
+  func whatIsUntrackedIsKeptAndReturns() throws {
     let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)"
     let a = try Peer(1, schema: schema, track: ["t"])
     let b = try Peer(2, schema: schema, track: ["t"])
@@ -197,7 +207,8 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func writesThatNoTriggerSawAreFoundByTheirValues() throws {
+  @Test("a rescan finds inserts, edits and deletes that no trigger saw")
+  func writesThatNoTriggerSawAreFoundByTheirValues() throws {
     let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)"
     let a = try Peer(1, schema: schema, track: ["t"])
     let b = try Peer(2, schema: schema, track: ["t"])

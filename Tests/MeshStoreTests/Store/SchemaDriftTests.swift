@@ -12,7 +12,9 @@ import Testing
       + peer.rows("SELECT hex(hash), hex(stamps) FROM mesh_record ORDER BY tbl, key")
   }
 
-  @Test(arguments: ["", " DEFAULT 7", " NOT NULL DEFAULT 'x'", " DEFAULT NULL"])
+  @Test(
+    "a column added to 5,000 rows changes no record and sends nothing",
+    arguments: ["", " DEFAULT 7", " NOT NULL DEFAULT 'x'", " DEFAULT NULL"])
   func addingAColumnToManyRowsWritesAndSendsNothing(clause: String) throws {
     let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)"
     let (a, b) = (try Peer(1, schema: schema, track: ["t"]), try Peer(2, schema: schema, track: ["t"]))
@@ -37,7 +39,8 @@ import Testing
     #expect(changed == 1)
   }
 
-  @Test func olderRowsHaveTheDefaultAndAnExplicitNullStaysNull() throws {
+  @Test("older rows show a new column's default, and an explicit NULL stays NULL")
+  func olderRowsHaveTheDefaultAndAnExplicitNullStaysNull() throws {
     let old = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)", track: ["t"])
     let new = try Peer(
       2,
@@ -90,9 +93,12 @@ import Testing
     try peer.apply()
   }
 
-  @Test(arguments: [[1, 2, 3], [1, 3, 2], [3, 1, 2]]) func threeVersionsApartAllConvergesOnceTheSchemasAreEqual(
-    order: [Int]
-  ) throws {
+  @Test(
+    "peers three schema versions apart converge once their schemas are equal",
+    arguments: [[1, 2, 3], [1, 3, 2], [3, 1, 2]]) func threeVersionsApartAllConvergesOnceTheSchemasAreEqual(
+      order: [Int]
+    ) throws
+  {
     let (oldest, newest) = (try Peer(1, schema: Self.versions[0], track: ["note"]), try peer(2, through: 3))
     try oldest.run("INSERT INTO note VALUES ('a', 'old text', 'glad'), ('b', 'other', NULL)")
     try newest.run(
@@ -128,7 +134,8 @@ import Testing
     for peer in [oldest, newest] { #expect(try peer.store.figures.status().held.isEmpty && peer.flush() == 0) }
   }
 
-  @Test func whatWaitedForItsTableIsShownInSlicesWhileAnAppWrites() throws {
+  @Test("rows that waited for their table appear slice by slice while an app writes")
+  func whatWaitedForItsTableIsShownInSlicesWhileAnAppWrites() throws {
     let a = try Peer(1, schema: "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v)", track: ["t"])
     let b = try Peer(2)
     try a.run(
@@ -152,7 +159,8 @@ import Testing
     #expect(try a.rows("SELECT * FROM t") == b.rows("SELECT * FROM t") && a.digest() == b.digest())
   }
 
-  @Test func whatAMigrationTakesAwayIsNamedWithTheWayOut() throws {
+  @Test("a notice tells a renamed or dropped table, missing columns and a lost key apart")
+  func whatAMigrationTakesAwayIsNamedWithTheWayOut() throws {
     let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT, w TEXT)"
     func notice(_ sql: String) throws -> String {
       let peer = try Peer(1, schema: schema, track: ["t"])
@@ -172,7 +180,8 @@ import Testing
         .contains("no single-column primary key"))
   }
 
-  @Test func whatBecameOfATableIsToldAsLongAsItIsKnown() throws {
+  @Test("a missing table is reported as renamed or dropped until the store is reopened")
+  func whatBecameOfATableIsToldAsLongAsItIsKnown() throws {
     let peer = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)", track: ["t"])
     #expect(try peer.store.capture.missingTables().isEmpty)
     try peer.run("ALTER TABLE t RENAME TO moved")
@@ -193,7 +202,8 @@ import Testing
     #expect(try peer.store.capture.missingTables() == ["t": .notKnown])
   }
 
-  @Test func howFarAMigrationIsCanBeSeen() throws {
+  @Test("the work in progress shows how far a comparison and its display are") func howFarAMigrationIsCanBeSeen() throws
+  {
     let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, n TEXT)", track: ["t"])
     let b = try Peer(2, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)", track: ["t"])
     let rows = 3_500

@@ -17,7 +17,7 @@ import Testing
     #expect(try peer.store.localWrites.pendingCount() == 0, "capture was silent")
   }
 
-  @Test func foundWhenTheFileHasChanged() throws {
+  @Test("upkeep finds a row written while the applying flag was set") func foundWhenTheFileHasChanged() throws {
     let (a, b) = try peers()
     try writeInSilence(a)
     #expect(try a.upkeep() != nil)
@@ -26,7 +26,7 @@ import Testing
     #expect(try a.rows("SELECT applying FROM mesh_state") == ["0"])
   }
 
-  @Test func foundAfterAnApplyThatCameFirst() throws {
+  @Test("a row written under the applying flag is found after a merge") func foundAfterAnApplyThatCameFirst() throws {
     let (a, b) = try peers()
     try b.run("INSERT INTO item VALUES ('b', 'incoming')")
     try writeInSilence(a)
@@ -37,7 +37,9 @@ import Testing
     #expect(try b.rows("SELECT count(*) FROM item") == ["2"])
   }
 
-  @Test func foundAfterTheNextStart() throws {
+  @Test("a row written under the applying flag is found after the store is reopened") func foundAfterTheNextStart()
+    throws
+  {
     let (a, b) = try peers()
     try writeInSilence(a)
     try a.reopen()
@@ -47,7 +49,7 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func nothingIsDoneWhereNobodyDidSo() throws {
+  @Test("upkeep finds nothing to do after an ordinary write") func nothingIsDoneWhereNobodyDidSo() throws {
     let (a, _) = try peers()
     try a.run("INSERT INTO item VALUES ('a', 'seen')")
     try a.flush()

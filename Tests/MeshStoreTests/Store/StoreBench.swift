@@ -8,7 +8,8 @@ import Testing
 /// Figures on request (`MESH_BENCH=1`), side by side in one run; nothing is asserted about time.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["MESH_BENCH"] == "1"))
 struct StoreBench {
-  @Test func aHundredThousandRowsFromOneFileToAnother() throws {
+  @Test("the bench prints how long 100,000 rows take from one file to another")
+  func aHundredThousandRowsFromOneFileToAnother() throws {
     let schema = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, a TEXT, b TEXT, c INTEGER, d REAL, e BLOB)"
     let fill = """
       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)

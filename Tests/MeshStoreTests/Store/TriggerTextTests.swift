@@ -15,7 +15,7 @@ import Testing
     ("INSERT INTO ä_1 VALUES ('it''s')", ["ä_1"]),
   ]
 
-  @Test(arguments: cases.indices)
+  @Test("a trigger's text yields the names of the tables it writes to", arguments: cases.indices)
   func namesAreReadFromItsStatements(index: Int) {
     let (body, writes) = Self.cases[index]
     let sql = "CREATE TRIGGER t AFTER UPDATE OF a ON m WHEN NEW.a IS NOT 'begin' BEGIN \(body); END"

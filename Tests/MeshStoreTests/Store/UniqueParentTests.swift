@@ -52,7 +52,9 @@ import Testing
     """
   private static let expected = ["ch|k2|NULL", "m|x|k2", "n|z|x"]
 
-  @Test(arguments: ["CASCADE", "SET NULL", "NO ACTION"], [tables, tables.reversed()])
+  @Test(
+    "rows that refer to a displaced row return with it", arguments: ["CASCADE", "SET NULL", "NO ACTION"],
+    [tables, tables.reversed()])
   func whatRefersToADisplacedRowReturnsWithIt(action: String, order: [String]) throws {
     let expected = Self.expected + (action == "SET NULL" ? ["m|y|NULL"] : [])
     let peer = try peer(1, order: order)
@@ -71,7 +73,8 @@ import Testing
     #expect(try peer.flush() == 0)
   }
 
-  @Test(arguments: [false, true]) func whoeverComesFirst(isReversed: Bool) throws {
+  @Test("the rows shown under a UNIQUE index do not depend on their order of arrival", arguments: [false, true])
+  func whoeverComesFirst(isReversed: Bool) throws {
     let (a, b) = (try peer(1), try peer(2))
     try makeAnew(b)
     let statements = [
@@ -95,7 +98,8 @@ import Testing
   }
 
   /// A reference that is shown as NULL takes nobody's place, and one that is back does.
-  @Test func aReferenceThatIsUniqueItself() throws {
+  @Test("a UNIQUE reference shown as NULL displaces no row, and a restored one does")
+  func aReferenceThatIsUniqueItself() throws {
     let schema = """
       CREATE TABLE p (id TEXT PRIMARY KEY NOT NULL);
       CREATE TABLE ch (id TEXT PRIMARY KEY NOT NULL, pid TEXT REFERENCES p ON DELETE SET NULL)
@@ -116,7 +120,8 @@ import Testing
   }
 
   /// A row can't be shown instead of one that it refers to.
-  @Test(arguments: [false, true]) func aRowInTheWayOfItsOwnParent(isReversed: Bool) throws {
+  @Test("a row does not displace its own ancestor under a UNIQUE index", arguments: [false, true])
+  func aRowInTheWayOfItsOwnParent(isReversed: Bool) throws {
     let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, up TEXT REFERENCES t ON DELETE CASCADE, v TEXT)"
     let (a, b) = (try Peer(1, schema: schema, track: ["t"]), try Peer(2, schema: schema, track: ["t"]))
     try b.run("CREATE UNIQUE INDEX one ON t (v)")
@@ -136,7 +141,8 @@ import Testing
   }
 
   /// It ends, with the rows that can be there.
-  @Test func rowsThatNeedEachOtherAndCantBeTogether() throws {
+  @Test("rows in a cycle that a UNIQUE index forbids are held until their values differ")
+  func rowsThatNeedEachOtherAndCantBeTogether() throws {
     let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, up TEXT REFERENCES t ON DELETE CASCADE, v TEXT)"
     let (a, b) = (try Peer(1, schema: schema, track: ["t"]), try Peer(2, schema: schema, track: ["t"]))
     try b.run("CREATE UNIQUE INDEX one ON t (v)")
@@ -171,7 +177,8 @@ import Testing
     return found.sorted()
   }
 
-  @Test(arguments: TestSeeds.through(60)) func anyHistoryEndsWithWhatParentsAndKeysSay(seed: Int) throws {
+  @Test("random histories end with the rows that parents and key order determine", arguments: TestSeeds.through(60))
+  func anyHistoryEndsWithWhatParentsAndKeysSay(seed: Int) throws {
     var dice = Dice(state: UInt64(seed) &* 0x9e37_79b9_7f4a_7c15)
     let orders = [Self.tables, Self.tables.reversed(), ["m", "p", "n", "ch"]]
     let peers = try (0..<3).map { try peer(UInt8($0 + 1), order: orders[$0]) }

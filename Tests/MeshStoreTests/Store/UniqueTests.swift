@@ -15,7 +15,8 @@ import Testing
     return peer
   }
 
-  @Test func anIndexThatComesOrGoesIsNoDamage() throws {
+  @Test("a UNIQUE index that appears or disappears is no fault, unlike a dropped trigger")
+  func anIndexThatComesOrGoesIsNoDamage() throws {
     let peer = try peer(1)
     #expect(try peer.store.capture.repairs.triggers.isEmpty && peer.store.capture.faults().isEmpty)
     try peer.run("DROP INDEX two; DROP INDEX one; CREATE UNIQUE INDEX other ON t (w)")
@@ -32,7 +33,8 @@ import Testing
 
   private func shown(_ peer: Peer) throws -> [String] { try peer.rows("SELECT id, v FROM t ORDER BY id") }
 
-  @Test func theLesserKeyIsShownWhoeverCameFirst() throws {
+  @Test("of two rows with one UNIQUE value, the row with the lesser key is shown")
+  func theLesserKeyIsShownWhoeverCameFirst() throws {
     let (a, b) = (try peer(1), try peer(2))
     try a.run("INSERT INTO t VALUES ('a', 'x', 1), ('d', 'y', 1)")
     try b.run("INSERT INTO t VALUES ('b', 'X', 2), ('c', 'y', 2)")
@@ -52,7 +54,9 @@ import Testing
     #expect(try a.flush() == 0 && b.flush() == 0)
   }
 
-  @Test func withoutTheIndexAllAreShown() throws {
+  @Test("both rows with the same value appear when the UNIQUE index is dropped") func withoutTheIndexAllAreShown()
+    throws
+  {
     let (a, b) = (try peer(1), try peer(2))
     try a.run("INSERT INTO t VALUES ('a', 'x', 1)")
     try b.run("INSERT INTO t VALUES ('b', 'x', 2)")
@@ -77,7 +81,8 @@ import Testing
     }
   }
 
-  @Test(arguments: TestSeeds.through(30)) func anyHistoryEndsWithWhatTheOrderOfKeysSays(seed: Int) throws {
+  @Test("random histories end with the rows that the order of keys determines", arguments: TestSeeds.through(30))
+  func anyHistoryEndsWithWhatTheOrderOfKeysSays(seed: Int) throws {
     var dice = Dice(state: UInt64(seed) &* 0x9e37_79b9_7f4a_7c15)
     let peers = try (1...3).map { try peer(UInt8($0)) }
     for _ in 0..<50 {
@@ -100,6 +105,7 @@ import Testing
 
   /// SQLite tells no trigger of what `REPLACE` deletes.
   @Test(
+    "a row that REPLACE displaces is deleted on both peers",
     arguments: [
       "REPLACE INTO t VALUES ('z', 'X', 9)", "UPDATE OR REPLACE t SET v = 'X' WHERE id = 'b'",
       "INSERT OR REPLACE INTO t SELECT id, 'X', 8 FROM t WHERE id = 'b'",
@@ -120,7 +126,7 @@ import Testing
     #expect(try shown(a) == shown(b))
   }
 
-  @Test func whatDisplacesNothingSaysNothing() throws {
+  @Test("an insert that is ignored, refused or equal sends nothing") func whatDisplacesNothingSaysNothing() throws {
     let a = try peer(1)
     try a.run("INSERT INTO t VALUES ('a', 'x', 1), ('b', 'y', 2)")
     try a.flush()

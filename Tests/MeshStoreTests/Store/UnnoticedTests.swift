@@ -25,9 +25,11 @@ import Testing
 
   private func rows(_ peer: Peer) throws -> [String] { try peer.rows("SELECT id, a, b FROM t ORDER BY id") }
 
-  @Test(arguments: [
-    "DELETE FROM t WHERE id IN ('k', 'n')", "UPDATE t SET a = 5.5 WHERE id = 'k'",
-  ])
+  @Test(
+    "a merge finds an unnoticed write to the same record first",
+    arguments: [
+      "DELETE FROM t WHERE id IN ('k', 'n')", "UPDATE t SET a = 5.5 WHERE id = 'k'",
+    ])
   func itIsFoundBeforeAnythingIsMergedIntoTheRecord(write: String) throws {
     let (a, b) = try peers()
     try unnoticed(a, write)
@@ -41,7 +43,7 @@ import Testing
     #expect(try b.rows("SELECT a FROM t WHERE id = 'k'") == (write.hasPrefix("DELETE") ? [] : ["5.5"]))
   }
 
-  @Test func itIsFoundBeforeARecordIsShownAnew() throws {
+  @Test("a retry of records finds an unnoticed delete first") func itIsFoundBeforeARecordIsShownAnew() throws {
     let (a, b) = try peers()
     try b.run("ALTER TABLE t ADD COLUMN c TEXT; UPDATE t SET c = 'c1' WHERE id = 'k'")
     try b.upkeep()
@@ -54,7 +56,8 @@ import Testing
     #expect(try rows(a) == rows(b))
   }
 
-  @Test func aHashThatFitsNothingStopsNobody() throws {
+  @Test("a wrong hash of a record does not stop merges or schema changes") func aHashThatFitsNothingStopsNobody() throws
+  {
     let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, n TEXT)", track: ["t"])
     let b = try Peer(2, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)", track: ["t"])
     try a.run("INSERT INTO t VALUES ('k', 'v')")
@@ -86,7 +89,7 @@ import Testing
     return (a, b)
   }
 
-  @Test(arguments: ["p1", "p2"])
+  @Test("an unnoticed edit survives when its row is hidden or reset with its parent", arguments: ["p1", "p2"])
   func itIsFoundBeforeARowIsWithdrawnOrResetBecauseItsParentIsGone(parent: String) throws {
     let (a, b) = try families()
     try unnoticed(a, "UPDATE c SET v = 'v1'")
@@ -99,7 +102,9 @@ import Testing
     #expect(try a.rows("SELECT v FROM c") == ["\"v1\""])
   }
 
-  @Test func itIsInAReceiptWhenItsShareLeavesTheMachine() throws {
+  @Test("a dropped share leaves a receipt of an unnoticed edit") func itIsInAReceiptWhenItsShareLeavesTheMachine()
+    throws
+  {
     let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
     try converge([alice, bob])
     try bob.run(
@@ -114,7 +119,8 @@ import Testing
     #expect(receipts.first?.values?["title"] == .text("mine"))
   }
 
-  @Test func itIsFoundBeforeAnotherRecordTakesItsUniqueValue() throws {
+  @Test("an unnoticed edit survives when another record takes its row's UNIQUE value")
+  func itIsFoundBeforeAnotherRecordTakesItsUniqueValue() throws {
     let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, u TEXT, v TEXT)"
     let (a, b) = (try Peer(1, schema: schema, track: ["t"]), try Peer(2, schema: schema, track: ["t"]))
     try a.run("INSERT INTO t VALUES ('k2', 'u', 'v0')")

@@ -67,7 +67,8 @@ import Testing
     #expect(try a.digest() == b.digest(), sourceLocation: location)
   }
 
-  @Test func whatIsInsertedIsTheSameBitsInEveryKindOfColumn() throws {
+  @Test("an inserted value arrives with the same bits in each kind of column")
+  func whatIsInsertedIsTheSameBitsInEveryKindOfColumn() throws {
     let (a, b) = (try peer(1), try peer(2))
     for (number, source) in Self.sources.enumerated() {
       try write(a, { "INSERT INTO v SELECT \(number), \(values) FROM (SELECT \($0) AS x)" }, source)
@@ -84,7 +85,9 @@ import Testing
     #expect(plain.contains("integer 39323233333732303336383534373735383037"))
   }
 
-  @Test func whatIsUpdatedIsTheSameBitsBackAndForth() throws {
+  @Test("an updated value arrives with the same bits in both directions") func whatIsUpdatedIsTheSameBitsBackAndForth()
+    throws
+  {
     let (a, b) = (try peer(1), try peer(2))
     try a.run("INSERT INTO v (id) VALUES (1)")
     try b.pull(from: a)
@@ -97,7 +100,8 @@ import Testing
     }
   }
 
-  @Test func everyValueIsAKeyOfItsOwnInBothFiles() throws {
+  @Test("each value works as a key and is the same key in both files") func everyValueIsAKeyOfItsOwnInBothFiles() throws
+  {
     let (a, b) = (try peer(1), try peer(2))
     for source in Self.sources {
       // NULL is no key, NaN is NULL, and 1 = 1.0 are one.
@@ -113,7 +117,8 @@ import Testing
   }
 
   /// To SQL the two zeros are one value; only what looks at the bits sees the difference.
-  @Test func aZeroOfWhichJustTheSignChangesTravelsWithTheNextRescan() throws {
+  @Test("a zero whose sign changes is sent by the next rescan")
+  func aZeroOfWhichJustTheSignChangesTravelsWithTheNextRescan() throws {
     let (a, b) = (try peer(1), try peer(2))
     try a.run("INSERT INTO v (id, plain) VALUES (1, 0.0)")
     try b.pull(from: a)

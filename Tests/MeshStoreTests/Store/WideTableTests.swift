@@ -23,7 +23,8 @@ import Testing
     }
   }
 
-  @Test func manyWideRowsAreSplitIntoPartsThatAReaderTakes() throws {
+  @Test("330 wide rows are split into two parts within the bound on elements")
+  func manyWideRowsAreSplitIntoPartsThatAReaderTakes() throws {
     let (a, b) = (try peer(1), try peer(2))
     try a.run(Self.fill)
     try b.pull(from: a)
@@ -66,7 +67,8 @@ import Testing
     #expect(try peer.rows("SELECT c1998 FROM wide") == ["1"])
   }
 
-  @Test func whatIsWrittenAgainAfterACutIsWithinTheBoundToo() throws {
+  @Test("wide rows that are written again after a revert stay within the bound")
+  func whatIsWrittenAgainAfterACutIsWithinTheBoundToo() throws {
     let (a, b) = (try peer(1), try peer(2))
     try a.run(Self.fill)
     try b.pull(from: a)

@@ -36,13 +36,15 @@ import Testing
     return reader
   }
 
-  @Test(arguments: [
-    "REPLACE INTO lists VALUES ('L', 'x')", "REPLACE INTO steps VALUES ('s1', 'own', 'x')",
-    "REPLACE INTO reminders VALUES ('r1', 'C', 'x', 1)", "REPLACE INTO reminders VALUES ('r1', NULL, 'x', 1)",
-    "UPDATE OR REPLACE lists SET id = 'L' WHERE id = 'C'", "UPDATE OR REPLACE steps SET id = 's1' WHERE id = 'o'",
-    "INSERT INTO lists VALUES ('L', 'x') ON CONFLICT (id) DO UPDATE SET title = excluded.title",
-    "UPDATE lists SET id = 'Z' WHERE id = 'L'",
-  ])
+  @Test(
+    "a statement that would replace a row of a read-only share is refused",
+    arguments: [
+      "REPLACE INTO lists VALUES ('L', 'x')", "REPLACE INTO steps VALUES ('s1', 'own', 'x')",
+      "REPLACE INTO reminders VALUES ('r1', 'C', 'x', 1)", "REPLACE INTO reminders VALUES ('r1', NULL, 'x', 1)",
+      "UPDATE OR REPLACE lists SET id = 'L' WHERE id = 'C'", "UPDATE OR REPLACE steps SET id = 's1' WHERE id = 'o'",
+      "INSERT INTO lists VALUES ('L', 'x') ON CONFLICT (id) DO UPDATE SET title = excluded.title",
+      "UPDATE lists SET id = 'Z' WHERE id = 'L'",
+    ])
   func isRefused(statement: String) throws {
     let reader = try reader()
     let before = try reader.contents()
@@ -54,14 +56,17 @@ import Testing
     #expect(try reader.contents() == before && reader.store.localWrites.pendingCount() == 0)
   }
 
-  @Test(arguments: [
-    "INSERT OR IGNORE INTO lists VALUES ('L', 'x')", "INSERT INTO lists VALUES ('L', 'x') ON CONFLICT DO NOTHING",
-    "REPLACE INTO lists VALUES ('C', 'new')", "UPDATE OR REPLACE lists SET id = 'D' WHERE id = 'C'",
-  ])
+  @Test(
+    "a statement that replaces no row of a read-only share is allowed",
+    arguments: [
+      "INSERT OR IGNORE INTO lists VALUES ('L', 'x')", "INSERT INTO lists VALUES ('L', 'x') ON CONFLICT DO NOTHING",
+      "REPLACE INTO lists VALUES ('C', 'new')", "UPDATE OR REPLACE lists SET id = 'D' WHERE id = 'C'",
+    ])
   func whatDisplacesNothingOfTheShareIsNot(statement: String) throws { try reader().run(statement) }
 
   /// A search for a number must not become a walk through all records of the table.
-  @Test func tablesThatComeLaterAreGuardedByTriggersThatFindARecordByItsWholeKey() throws {
+  @Test("permission triggers of tables tracked later find a record by its whole key")
+  func tablesThatComeLaterAreGuardedByTriggersThatFindARecordByItsWholeKey() throws {
     let reader = try reader()
     try reader.run(
       """

@@ -28,7 +28,9 @@ import Testing
     return member
   }
 
-  @Test(arguments: [ZoneStanding.Role.readWrite, .readOnly])
+  @Test(
+    "rows under a private record with the key of a share's root stay private",
+    arguments: [ZoneStanding.Role.readWrite, .readOnly])
   func whatBelongsToOnesOwnRecordGoesToNobodysShare(role: ZoneStanding.Role) throws {
     let owner = try owner()
     let member = try participant(role, of: owner)
@@ -48,7 +50,9 @@ import Testing
     #expect(try member.store.zones.digest(Self.share) == owner.store.zones.digest(Self.share))
   }
 
-  @Test func onesOwnRecordCanBeSharedAsWell() throws {
+  @Test("a private record with the key of another share's root can be shared") func onesOwnRecordCanBeSharedAsWell()
+    throws
+  {
     let member = try participant(.readWrite, of: owner())
     #expect(try member.store.zones.obstacle(toSharing: Self.root) == nil)
     let own = Member.zone(4)

@@ -48,7 +48,8 @@ import Testing
     for device in [alice, laptop] { #expect(try device.rows("SELECT id FROM reminders WHERE id = 'r1'").isEmpty) }
   }
 
-  @Test func whatIsWrittenUnderAParentThatHasLeftIsNotShared() throws {
+  @Test("an edit under a parent that leaves the share is not shared")
+  func whatIsWrittenUnderAParentThatHasLeftIsNotShared() throws {
     let (alice, bob) = try members()
     try alice.run(
       "UPDATE reminders SET list = 'M' WHERE id = 'r1'; UPDATE steps SET title = '\(Self.secret)' WHERE id = 's1'")
@@ -57,7 +58,8 @@ import Testing
     #expect(try alice.records(Self.share) == ["lists L"])
   }
 
-  @Test func whatIsWrittenToARecordThatHasLeftIsNotSharedHoweverMuchWasWrittenBetween() throws {
+  @Test("an edit of a record that left is not shared, even after many other writes")
+  func whatIsWrittenToARecordThatHasLeftIsNotSharedHoweverMuchWasWrittenBetween() throws {
     let (alice, bob) = try members()
     try alice.run(
       """
@@ -71,7 +73,8 @@ import Testing
     #expect(try alice.records(Self.share) == ["lists L"])
   }
 
-  @Test func anEditThatWaitsForAKeyGoesWhereItsRecordGoes() throws {
+  @Test("an edit that waits for the share's key goes to the zone of its moved record")
+  func anEditThatWaitsForAKeyGoesWhereItsRecordGoes() throws {
     let (alice, bob) = try members()
     alice.lacking = [Self.share]
     try alice.run("UPDATE reminders SET title = 'harmless' WHERE id = 'r1'")
@@ -132,7 +135,9 @@ import Testing
     #expect(try bob.store.conflicts.list(limit: 9).filter { $0.column == "title" }.allSatisfy(\.isWinnerDelete))
   }
 
-  @Test func aMoveIntoAShareThatWaitsForAKeyCanBeTakenBack() throws {
+  @Test("a move into a share that waits for its key can be undone") func aMoveIntoAShareThatWaitsForAKeyCanBeTakenBack()
+    throws
+  {
     let (alice, bob) = try members()
     alice.lacking = [Self.share]
     try alice.run("UPDATE reminders SET list = 'L' WHERE id = 'r2'")
@@ -145,7 +150,8 @@ import Testing
     #expect(try alice.records(Self.share) == ["lists L", "reminders r1", "steps s1"])
   }
 
-  @Test func aRecordThatIsBackBeforeItWasGoneStays() throws {
+  @Test("a record that returns before its move was flushed stays in the share")
+  func aRecordThatIsBackBeforeItWasGoneStays() throws {
     let (alice, bob) = try members()
     alice.lacking = [Self.share]
     try alice.run("UPDATE reminders SET list = 'M' WHERE id = 'r1'")
@@ -160,7 +166,8 @@ import Testing
     #expect(try alice.store.zones.digest(Self.share) == bob.store.zones.digest(Self.share))
   }
 
-  @Test func aRecordThatMovesToWhereAnotherHasItsKeyKeepsItsValues() throws {
+  @Test("a record that moves onto another record's key in a share keeps its values")
+  func aRecordThatMovesToWhereAnotherHasItsKeyKeepsItsValues() throws {
     let (alice, bob) = try members()
     try bob.run("INSERT INTO reminders VALUES ('r2', 'L', 'bob''s', 0)")
     try converge([alice, bob])
@@ -173,7 +180,8 @@ import Testing
     #expect(try alice.store.zones.digest(Self.share) == bob.store.zones.digest(Self.share))
   }
 
-  @Test func whatWaitsForAPrivateParentDoesNotGoToAnothersOfItsKey() throws {
+  @Test("a private row held without its parent does not join a share's row with that key")
+  func whatWaitsForAPrivateParentDoesNotGoToAnothersOfItsKey() throws {
     let (alice, laptop, bob) = (try SharedList.alice(), try SharedList.laptop(), try SharedList.bob())
     try converge([alice, laptop, bob])
     try alice.run("DELETE FROM reminders WHERE id = 'r2'")

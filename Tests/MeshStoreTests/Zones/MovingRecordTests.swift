@@ -255,7 +255,8 @@ import Testing
     #expect(try bob.rows("SELECT title FROM lists") == ["other"] && alice.deletedRoots.isEmpty)
   }
 
-  @Test func othersChangesOfARecordThatMovesWaitTillItHasLeft() throws {
+  @Test("a participant's change of a moving record is merged after the record has left")
+  func othersChangesOfARecordThatMovesWaitTillItHasLeft() throws {
     let (alice, bob) = try members()
     try bob.run("UPDATE reminders SET title = 'bob''s' WHERE id = 'r1'")
     try bob.settle()
@@ -280,7 +281,8 @@ import Testing
     #expect(try alice.store.zones.digest(Self.share) == bob.store.zones.digest(Self.share))
   }
 
-  @Test func aRowThatWaitsForItsZonesKeyIsNotOverwrittenByAnothers() throws {
+  @Test("a row that waits for its zone's key is not overwritten by another zone's record")
+  func aRowThatWaitsForItsZonesKeyIsNotOverwrittenByAnothers() throws {
     let (alice, bob) = try members()
     bob.lacking = [Self.share]
     try bob.stand(
@@ -298,7 +300,8 @@ import Testing
     #expect(try Array(bob.held().values) == [.slotTaken])
   }
 
-  @Test func whatWasWrittenToARecordThatHasLostItsRowIsKeptWhenThePermissionGoes() throws {
+  @Test("an edit of a displaced record becomes a receipt when the share becomes read-only")
+  func whatWasWrittenToARecordThatHasLostItsRowIsKeptWhenThePermissionGoes() throws {
     let (alice, bob) = try members()
     try alice.run("INSERT INTO reminders VALUES ('x', 'L', 'alice''s', 0)")
     try converge([alice, bob]) { _ in [Self.share] }
@@ -318,7 +321,8 @@ import Testing
     #expect(try bob.store.zones.digest(Self.share) == alice.store.zones.digest(Self.share))
   }
 
-  @Test func aRecordThatMayNotLeaveAnyMoreHasItsMergedValues() throws {
+  @Test("a record that may no longer leave a read-only share keeps its merged values")
+  func aRecordThatMayNotLeaveAnyMoreHasItsMergedValues() throws {
     let (alice, bob) = try members()
     try bob.run("INSERT INTO lists VALUES ('B', 'bob''s')")
     try bob.settle()
@@ -334,7 +338,8 @@ import Testing
     #expect(try alice.store.zones.digest(Self.share) == bob.store.zones.digest(Self.share))
   }
 
-  @Test func aRowThatMovesGoesToTheFirstZoneThatWaitsForIt() throws {
+  @Test("a key that a moving record gives up goes to the share's waiting record")
+  func aRowThatMovesGoesToTheFirstZoneThatWaitsForIt() throws {
     let (alice, bob) = try members()
     try alice.run("INSERT INTO lists VALUES ('P', 'private'); INSERT INTO reminders VALUES ('x', 'P', 'alice''s', 0)")
     try alice.stand(ZoneStanding(zone: Self.other, role: .owned, root: RecordName(table: "lists", key: .text("M"))))
@@ -348,7 +353,9 @@ import Testing
     #expect(try Array(alice.held().values) == [.slotTaken])
   }
 
-  @Test func aRecordThatLeavesAZoneDoesNotTakeItsRowBack() throws {
+  @Test("a record that is leaving a zone does not take its row back") func aRecordThatLeavesAZoneDoesNotTakeItsRowBack()
+    throws
+  {
     let alice = try SharedList.alice()
     let other = ZoneStanding(zone: Self.other, role: .owned, root: RecordName(table: "lists", key: .text("M")))
     try alice.stand(other)

@@ -22,7 +22,8 @@ import Testing
     return member
   }
 
-  @Test func anEditIsSentAfterAnotherZonesFlushHasShownItsRecordAgain() throws {
+  @Test("an edit is sent although another zone's flush shows its record again")
+  func anEditIsSentAfterAnotherZonesFlushHasShownItsRecordAgain() throws {
     let alice = try withNote(SharedList.alice())
     try alice.run("DELETE FROM reminders WHERE id = 'r1'")
     try alice.settle()
@@ -35,7 +36,8 @@ import Testing
     #expect(try bob.store.zones.digest(SharedList.share) == alice.store.zones.digest(SharedList.share))
   }
 
-  @Test func whatIsShownAgainBesideANewRowOfAnotherZoneIsNotItsChild() throws {
+  @Test("a reference stays NULL while its parent's key belongs to another zone")
+  func whatIsShownAgainBesideANewRowOfAnotherZoneIsNotItsChild() throws {
     let alice = try withNote(SharedList.alice())
     try alice.run("DELETE FROM reminders WHERE id = 'r1'")
     try alice.settle()
@@ -52,7 +54,8 @@ import Testing
     #expect(try alice.rows("SELECT * FROM mesh_wait").isEmpty)
   }
 
-  @Test func aRecordThatIsBackBeforeItsParentShowsItsReferenceOnceThatIsBack() throws {
+  @Test("an edited row keeps its reference when its share is stopped")
+  func aRecordThatIsBackBeforeItsParentShowsItsReferenceOnceThatIsBack() throws {
     let alice = try withNote(SharedList.alice())
     #expect(try alice.records(SharedList.share) == ["lists L", "notes n", "reminders r1", "steps s1"])
     var stopped = SharedList.shared

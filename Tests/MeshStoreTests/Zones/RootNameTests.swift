@@ -5,11 +5,13 @@ import Testing
 
 /// A key that a person writes is not always spelled as the merge knows it.
 @Suite struct RootNameTests {
-  @Test(arguments: [
-    ("INTEGER PRIMARY KEY NOT NULL", "7", "notes", "7", "notes 7"),
-    ("TEXT PRIMARY KEY NOT NULL COLLATE NOCASE", "'Milk'", "Notes", "MILK", "notes milk"),
-    ("TEXT PRIMARY KEY NOT NULL COLLATE RTRIM", "'milk  '", "notes", "milk ", "notes milk"),
-  ])
+  @Test(
+    "a share has its root whatever the spelling of its key",
+    arguments: [
+      ("INTEGER PRIMARY KEY NOT NULL", "7", "notes", "7", "notes 7"),
+      ("TEXT PRIMARY KEY NOT NULL COLLATE NOCASE", "'Milk'", "Notes", "MILK", "notes milk"),
+      ("TEXT PRIMARY KEY NOT NULL COLLATE RTRIM", "'milk  '", "notes", "milk ", "notes milk"),
+    ])
   func aShareHasItsRootHoweverItsKeyIsSpelled(key: String, value: String, table: String, name: String, shared: String)
     throws
   {

@@ -22,7 +22,7 @@ import Testing
     return (alice, laptop, bob)
   }
 
-  @Test(arguments: migrations)
+  @Test("shared rows stay visible to all members after a second foreign key is added", arguments: migrations)
   func whatIsInAShareStaysInSight(migration: String) throws {
     let (alice, laptop, bob) = try members(migration)
     try bob.run(
@@ -54,7 +54,7 @@ import Testing
     #expect(try carol.rows("SELECT title FROM steps") == ["run"])
   }
 
-  @Test(arguments: migrations)
+  @Test("a new row of a table with two foreign keys stays private", arguments: migrations)
   func whatIsWrittenAnewWithSeveralReferencesStaysPrivate(migration: String) throws {
     let (alice, _, bob) = try members(migration)
     try alice.run("INSERT INTO reminders (id, list, title) VALUES ('r7', 'L', 'private gift')")
@@ -66,7 +66,7 @@ import Testing
     #expect(try alice.held().isEmpty)
   }
 
-  @Test(arguments: migrations)
+  @Test("a row leaves its share with its children after a second foreign key is added", arguments: migrations)
   func whatMovesAfterItMovesAsBefore(migration: String) throws {
     let (alice, laptop, bob) = try members(migration)
     try alice.run("UPDATE reminders SET list = 'M' WHERE id = 'r1'")
@@ -80,7 +80,8 @@ import Testing
     for member in [alice, laptop, bob] { #expect(try member.held().isEmpty) }
   }
 
-  @Test func itIsSaidThatNewRowsGoIntoNoShare() throws {
+  @Test("a notice says that new rows join no share after a second foreign key is added")
+  func itIsSaidThatNewRowsGoIntoNoShare() throws {
     let alice = try SharedList.alice()
     #expect(try alice.store.capture.trackingFaults().isEmpty)
     try alice.run(Self.migrations[0])
@@ -92,7 +93,8 @@ import Testing
     #expect(try alice.store.capture.trackingFaults().count == 1)
   }
 
-  @Test func aReferenceToSomethingPrivateShowsNothingOfIt() throws {
+  @Test("a reference to a private row shows other members NULL or their own row")
+  func aReferenceToSomethingPrivateShowsNothingOfIt() throws {
     let (alice, laptop, bob) = try members(Self.migrations[0])
     try alice.run("INSERT INTO tags VALUES ('t', 'doctor'); UPDATE reminders SET tag = 't' WHERE id = 'r1'")
     try converge([alice, laptop, bob])

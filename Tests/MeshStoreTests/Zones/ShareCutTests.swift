@@ -22,7 +22,9 @@ import Testing
       [author: limit], aftermath: aftermath, zone: Self.share, member.reader(Self.share), now: member.now)
   }
 
-  @Test func aRowThatACutTakesIsLeftToTheNextZoneThatHasIt() throws {
+  @Test("a reverted row leaves its place to another zone's record") func aRowThatACutTakesIsLeftToTheNextZoneThatHasIt()
+    throws
+  {
     let member = try SharedList.bob()
     try member.stand(
       ZoneStanding(zone: Self.other, role: .readWrite, root: RecordName(table: "lists", key: .text("M"))))
@@ -65,7 +67,8 @@ import Testing
     #expect(try bob.store.zones.digest(Self.share) == alice.store.zones.digest(Self.share))
   }
 
-  @Test func aReceiptHasWhatOnlyRefusedChangesHadBeaten() throws {
+  @Test("a receipt has a value that only a reverted change had overwritten")
+  func aReceiptHasWhatOnlyRefusedChangesHadBeaten() throws {
     let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
     try bob.store.zones.beginInstance(InstanceID(55), zone: Self.share)
     let carol = try Member(7, [ZoneStanding(zone: Self.share, role: .privateZone)])
@@ -85,7 +88,8 @@ import Testing
     #expect(try bob.store.zones.receipts(Self.share).map(\.values) == [["title": .text("precious")]])
   }
 
-  @Test func whatOthersRefusedOfOnesOwnComesAgainAsItWasSigned() throws {
+  @Test("change sets that were reverted are stored again as they were signed")
+  func whatOthersRefusedOfOnesOwnComesAgainAsItWasSigned() throws {
     let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
     try bob.store.zones.beginInstance(InstanceID(55), zone: Self.share)
     try bob.pull(Self.share, from: alice)
@@ -130,7 +134,8 @@ import Testing
     return bob
   }
 
-  @Test func aReceiptHasTheValuesThatARecordBroughtFromItsOldZone() throws {
+  @Test("a receipt has the values that a moved record brought from its former zone")
+  func aReceiptHasTheValuesThatARecordBroughtFromItsOldZone() throws {
     let bob = try bobWithMovedRecord()
     let author = try bob.author(Self.share)
     try cut(author, to: 0, [author: .receipt], on: bob)
@@ -138,7 +143,8 @@ import Testing
     #expect(receipt.values == ["title": .text("precious"), "list": .text("L"), "done": .integer(0)])
   }
 
-  @Test func aRecordThatMovedOnABranchThatEndsIsWrittenAgain() throws {
+  @Test("a record that moved on a reverted branch is written again")
+  func aRecordThatMovedOnABranchThatEndsIsWrittenAgain() throws {
     let bob = try bobWithMovedRecord()
     let author = try bob.author(Self.share)
     try cut(author, to: 0, [author: .writtenAgain], on: bob)
@@ -147,7 +153,7 @@ import Testing
     #expect(try bob.rows("SELECT list, title FROM reminders WHERE id = 'own'") == ["L|precious"])
   }
 
-  @Test(arguments: [UInt64(Int64.max), UInt64(Int64.max) + 1, .max])
+  @Test("a cutoff above all numbers reverts nothing", arguments: [UInt64(Int64.max), UInt64(Int64.max) + 1, .max])
   func anEndBeyondAllNumbersTakesNothing(limit: UInt64) throws {
     let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
     try bob.pull(Self.share, from: alice)

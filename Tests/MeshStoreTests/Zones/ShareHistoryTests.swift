@@ -46,7 +46,9 @@ import Testing
     }
   }
 
-  @Test(arguments: TestSeeds.through(12))
+  @Test(
+    "random histories leave equal tables on an account's devices and equal records in shares",
+    arguments: TestSeeds.through(12))
   func devicesOfOneAccountEndWithTheSameTablesAndMembersWithTheSameRecords(seed: Int) throws {
     var draw = Draw(state: UInt64(seed))
     let desktop = try Member(1, Self.standings(owner: true, home: 1), foreignKeys: seed.isMultiple(of: 2))

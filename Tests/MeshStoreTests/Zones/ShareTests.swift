@@ -35,7 +35,8 @@ import Testing
     return alice
   }
 
-  @Test func aShareTakesItsRootAndAllThatReachesItAndNothingElse() throws {
+  @Test("a share takes its root and the rows below it, and no other rows")
+  func aShareTakesItsRootAndAllThatReachesItAndNothingElse() throws {
     let alice = try alice()
     try alice.run(
       """
@@ -74,7 +75,8 @@ import Testing
     #expect(throws: DatabaseError.self) { try bob.run("UPDATE lists SET id = 'other' WHERE id = 'L'") }
   }
 
-  @Test func whoMayWriteToAShareWritesToNoOtherTables() throws {
+  @Test("a participant's rows outside the share's tree are held by the owner")
+  func whoMayWriteToAShareWritesToNoOtherTables() throws {
     let alice = try alice()
     try alice.stand(Self.shared)
     try alice.settle()
@@ -123,7 +125,8 @@ import Testing
     #expect(try alice.records(Self.home).contains("reminders r9"))
   }
 
-  @Test func aTableThatIsPrivateOnOneDeviceIsSoOnAll() throws {
+  @Test("a table that is private on one device becomes private on the account's other devices")
+  func aTableThatIsPrivateOnOneDeviceIsSoOnAll() throws {
     let alice = try alice()
     let told = try alice.store.schema.schemaDescriptions()
     #expect(told.filter(\.isPrivate).map(\.name) == ["covers"])
@@ -143,7 +146,8 @@ import Testing
     #expect(try other.store.schema.schemaDescriptions().filter(\.isPrivate).map(\.name) == ["covers"])
   }
 
-  @Test func whatIsWrittenToAZoneThatCanNotBeWrittenNowKeepsNothingElseWaiting() throws {
+  @Test("writes to a zone without its key do not delay other zones")
+  func whatIsWrittenToAZoneThatCanNotBeWrittenNowKeepsNothingElseWaiting() throws {
     let alice = try alice()
     try alice.stand(Self.shared)
     try alice.settle()
@@ -169,7 +173,7 @@ import Testing
     #expect(try alice.rows("SELECT title, done FROM reminders WHERE id = 'r1'") == ["bread|2"])
   }
 
-  @Test(arguments: [[home, share], [share, home]])
+  @Test("a move ends the same, whichever zone's change sets arrive first", arguments: [[home, share], [share, home]])
   func aMoveEndsTheSameInWhateverOrderItsTwoSidesArrive(order: [ZoneID]) throws {
     let desktop = try alice()
     let laptop = try Member(2, [Self.mine])
@@ -185,7 +189,8 @@ import Testing
     #expect(try laptop.held().isEmpty && desktop.held().isEmpty)
   }
 
-  @Test func newDescendantsJoinByTheirParentWhoeverWritesThem() throws {
+  @Test("new rows join the zone of their parent, also if a participant writes them")
+  func newDescendantsJoinByTheirParentWhoeverWritesThem() throws {
     let (alice, bob) = (try alice(), try bob())
     try alice.stand(Self.shared)
     try alice.settle()
@@ -206,7 +211,8 @@ import Testing
         == ["lists L", "reminders r1", "reminders r3", "steps s1", "steps s3", "steps s4"])
   }
 
-  @Test func aRecordThatGetsAnotherParentMovesWithItsDescendants() throws {
+  @Test("a record that gets a parent in another zone moves with its descendants")
+  func aRecordThatGetsAnotherParentMovesWithItsDescendants() throws {
     let (alice, laptop, bob) = (try alice(), try Member(2, [Self.mine, Self.shared]), try bob())
     try alice.stand(Self.shared)
     try converge([alice, laptop, bob])
@@ -223,7 +229,8 @@ import Testing
     #expect(try alice.held().isEmpty && laptop.held().isEmpty && bob.held().isEmpty)
   }
 
-  @Test func whatItsMoverHadNotSeenFollows() throws {
+  @Test("rows that the sharing device had not seen follow their root into the share")
+  func whatItsMoverHadNotSeenFollows() throws {
     let (desktop, laptop, bob) = (try alice(), try Member(2, [Self.mine]), try bob())
     try laptop.pull(Self.home, from: desktop)
     try laptop.run(
@@ -242,7 +249,9 @@ import Testing
     #expect(try desktop.held().isEmpty && laptop.held().isEmpty)
   }
 
-  @Test func aGuessedKeyDisplacesNobodysRow() throws {
+  @Test("a participant's row with the key of a private row does not displace it") func aGuessedKeyDisplacesNobodysRow()
+    throws
+  {
     let (alice, bob) = (try alice(), try bob())
     try alice.stand(Self.shared)
     try alice.settle()
@@ -273,7 +282,8 @@ import Testing
     #expect(try alice.store.zones.digest(Self.share) == bob.store.zones.digest(Self.share))
   }
 
-  @Test func aRecordWhoseParentIsInAStrangersZoneIsHeld() throws {
+  @Test("a record in a share whose parent is in the owner's private zone is held")
+  func aRecordWhoseParentIsInAStrangersZoneIsHeld() throws {
     // With foreign keys off, a program can refer to a row that only Alice has.
     let (alice, bob) = (try alice(), try bob(foreignKeys: false))
     try alice.stand(Self.shared)
@@ -295,7 +305,8 @@ import Testing
     #expect(try alice.store.zones.digest(Self.share) == bob.store.zones.digest(Self.share))
   }
 
-  @Test(arguments: [true, false]) func aShareThatIsReadOnlyHereTakesNoWrites(foreignKeys: Bool) throws {
+  @Test("SQLite refuses all writes to the rows of a read-only share", arguments: [true, false])
+  func aShareThatIsReadOnlyHereTakesNoWrites(foreignKeys: Bool) throws {
     let alice = try alice()
     try alice.stand(Self.shared)
     try alice.settle()
@@ -324,7 +335,8 @@ import Testing
     #expect(try carol.rows("SELECT name FROM sqlite_schema WHERE name GLOB 'mesh_permit*'").isEmpty)
   }
 
-  @Test func whatWasWrittenBeforeTheShareCameFollowsOnceItMay() throws {
+  @Test("a row written before its share arrived joins it once the share is read-write")
+  func whatWasWrittenBeforeTheShareCameFollowsOnceItMay() throws {
     let alice = try alice()
     try alice.stand(Self.shared)
     try alice.settle()
@@ -360,7 +372,8 @@ import Testing
     #expect(try phone.store.figures.heldCounts() == ["parent-in-other-zone": 1])
   }
 
-  @Test func whatWasPendingWhenThePermissionWentIsRolledBackAndKept() throws {
+  @Test("pending edits of a share that becomes read-only are undone and kept as receipts")
+  func whatWasPendingWhenThePermissionWentIsRolledBackAndKept() throws {
     let (alice, bob) = (try alice(), try bob())
     try alice.stand(Self.shared)
     try converge([alice, bob])
@@ -445,7 +458,9 @@ import Testing
     #expect(try bob.store.zones.digest(Self.share) == alice.store.zones.digest(Self.share))
   }
 
-  @Test(arguments: [(false, false), (true, false), (true, true)])
+  @Test(
+    "a dropped share leaves no rows, or a private copy of them",
+    arguments: [(false, false), (true, false), (true, true)])
   func aZoneThatIsDroppedLeavesNothingOrACopy(keepingCopy: Bool, isAskedForBefore: Bool) throws {
     let (alice, bob) = (try alice(), try bob())
     try alice.stand(Self.shared)
@@ -472,7 +487,8 @@ import Testing
     }
   }
 
-  @Test(arguments: [ZoneStanding.Role.readWrite, .readOnly])
+  @Test(
+    "rows of a table that is tracked again stay in their share", arguments: [ZoneStanding.Role.readWrite, .readOnly])
   func aTableThatIsSynchronizedAgainHasItsRowsWhereTheyWere(role: ZoneStanding.Role) throws {
     let (alice, bob) = (try alice(), try bob(role))
     try alice.stand(Self.shared)
@@ -504,7 +520,8 @@ import Testing
     #expect(try alice.records(Self.share).contains("steps s9"))
   }
 
-  @Test func deletingTheRootLeavesAnothersShareAndEndsOnesOwn() throws {
+  @Test("a participant's delete of the root sends nothing, and the owner's empties the share")
+  func deletingTheRootLeavesAnothersShareAndEndsOnesOwn() throws {
     let (alice, bob) = (try alice(), try bob())
     try alice.stand(Self.shared)
     try converge([alice, bob])
@@ -524,7 +541,7 @@ import Testing
     #expect(try alice.rows("SELECT id FROM lists WHERE id = 'L'").isEmpty)
   }
 
-  @Test func aFileOfTheFirstFormatIsBroughtUp() throws {
+  @Test("a file of format 1 is upgraded with its stopped share") func aFileOfTheFirstFormatIsBroughtUp() throws {
     let alice = try alice()
     try alice.stand(ZoneStanding(zone: Self.share, role: .owned, root: Self.root, isStopped: true))
     try alice.settle()
@@ -542,7 +559,7 @@ import Testing
     #expect(try alice.contents() == before)
   }
 
-  @Test func whatWasSharedOnceCanBeSharedAgain() throws {
+  @Test("a record whose share was stopped can be shared again") func whatWasSharedOnceCanBeSharedAgain() throws {
     let (alice, bob) = (try alice(), try bob())
     try alice.stand(Self.shared)
     try converge([alice, bob])
@@ -558,7 +575,8 @@ import Testing
     #expect(try bob.rows("SELECT id FROM steps") == ["s1"] && bob.held().isEmpty && alice.held().isEmpty)
   }
 
-  @Test func aShareThatItsOwnerEndsGivesItsRecordsBack() throws {
+  @Test("a share that its owner stops returns its records to the private zone")
+  func aShareThatItsOwnerEndsGivesItsRecordsBack() throws {
     let (alice, laptop) = (try alice(), try Member(2, [Self.mine, Self.shared]))
     try alice.stand(Self.shared)
     try converge([alice, laptop])
@@ -572,7 +590,9 @@ import Testing
     #expect(try laptop.records(Self.home).count == 9)
   }
 
-  @Test func whatCannotBeSharedIsToldWithItsReason() throws {
+  @Test("a record that cannot be shared is reported with the reason") func whatCannotBeSharedIsToldWithItsReason()
+    throws
+  {
     let alice = try alice()
     func obstacle(_ table: String, _ key: String) throws -> ShareObstacle? {
       try alice.store.zones.obstacle(toSharing: RecordName(table: table, key: .text(key)))
@@ -587,7 +607,8 @@ import Testing
     #expect(try obstacle("lists", "L") == .alreadyShared(Self.root, in: Self.share))
   }
 
-  @Test func anEditOfWhatHasMovedIsNoConflict() throws {
+  @Test("an edit of a record after its move into a share is no conflict") func anEditOfWhatHasMovedIsNoConflict() throws
+  {
     let (alice, bob) = (try alice(), try bob())
     try alice.stand(Self.shared)
     try converge([alice, bob])
@@ -600,7 +621,7 @@ import Testing
     #expect(try alice.store.conflicts.list(limit: 10).count == 1)
   }
 
-  @Test func aRecordIsExplained() throws {
+  @Test("the explanation of a record has its zones, writers, former value and move") func aRecordIsExplained() throws {
     let (alice, bob) = (try alice(), try bob())
     try alice.stand(Self.shared)
     try converge([alice, bob])
@@ -618,7 +639,8 @@ import Testing
     }
   }
 
-  @Test func whatIsDeletedAndMadeAnewElsewhereHasNotMoved() throws {
+  @Test("a record that is deleted and inserted in another zone counts as not moved")
+  func whatIsDeletedAndMadeAnewElsewhereHasNotMoved() throws {
     let alice = try alice()
     try alice.stand(Self.shared)
     try alice.settle()
@@ -631,7 +653,8 @@ import Testing
     #expect(found.map(\.movedTo) == [nil, nil])
   }
 
-  @Test func aTableThatIsPrivateHereShowsNothingOfAShareTillItIsTrackedAnew() throws {
+  @Test("a private table shows a share's rows only after it is tracked as shareable")
+  func aTableThatIsPrivateHereShowsNothingOfAShareTillItIsTrackedAnew() throws {
     let (alice, bob) = (try alice(), try bob())
     try bob.store.tables.untrack(["steps"])
     try bob.store.tables.track(tables: [], private: ["steps"], now: bob.now)
@@ -652,7 +675,7 @@ import Testing
     #expect(try bob.rows("SELECT id FROM steps") == ["s1"] && bob.held().isEmpty)
   }
 
-  @Test func whichTablesGoWithTheirRootIsTold() throws {
+  @Test("the list of tables tells which of them can be shared") func whichTablesGoWithTheirRootIsTold() throws {
     let alice = try alice()
     try alice.run("CREATE TABLE parts (id TEXT PRIMARY KEY NOT NULL, whole TEXT REFERENCES parts)")
     try alice.run("CREATE TABLE stickers (id TEXT PRIMARY KEY NOT NULL, cover TEXT REFERENCES covers)")
@@ -674,7 +697,8 @@ import Testing
     #expect(try phone.records(Self.home) == ["lists M", "tags t"])
   }
 
-  @Test func aCutTakesBackWhatWasWrittenAfterItAndKeepsReceipts() throws {
+  @Test("a revert removes what a participant wrote after the cutoff and leaves its receipts")
+  func aCutTakesBackWhatWasWrittenAfterItAndKeepsReceipts() throws {
     let (alice, bob) = (try alice(), try bob())
     try alice.stand(Self.shared)
     try converge([alice, bob])

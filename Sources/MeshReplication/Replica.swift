@@ -76,7 +76,7 @@ package final class Replica: Part {
     changes = ControlChanges(context, logs, exchange, standings, reverts, keys, membership)
     forks = Forks(context: context, cutoffs: cutoffs, writers: writers, logs: logs, changes: changes)
     intake = ChangeSetIntake(context: context, cutoffs: cutoffs, writers: writers, reverts: reverts, forks: forks)
-    shares = Shares(context: context, logs: logs, keys: keys, changes: changes)
+    shares = Shares(context: context, logs: logs, keys: keys, changes: changes, standings: standings)
     administration = Administration(context: context, logs: logs, keys: keys, changes: changes)
     restamping = Restamping(context: context, clocks: clocks, cutoffs: cutoffs, logs: logs, changes: changes)
     localWrites = LocalWrites(context, writers, schema, acknowledgements, shares)

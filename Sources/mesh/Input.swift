@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What a person types or pipes.
+/// The answers and invites that a person types or pipes.
 enum Input {
   /// Returns an invite that was given as an argument, or reads it from standard input if the argument is "-". Other
   /// users of the machine can see arguments, but not standard input.

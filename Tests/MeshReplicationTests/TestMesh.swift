@@ -187,15 +187,21 @@ final class TestMesh {
   }
 
   /// Delivers and works until nothing is left to do.
-  func pump() throws {
+  ///
+  /// - Parameter look: Is called after each step.
+  func pump(_ look: () -> Void = {}) throws {
     var isBusy = true
     while isBusy {
       isBusy = false
       for (index, node) in nodes.enumerated() {
-        while try node.replica.work(now: now(index)) { isBusy = true }
+        while try node.replica.work(now: now(index)) {
+          isBusy = true
+          look()
+        }
         for action in node.replica.takeActions() {
           isBusy = true
           try perform(action, of: index)
+          look()
         }
       }
     }

@@ -375,6 +375,40 @@ extension Daemons {
       }
     }
 
+    @Test(
+      "the root record of a share that its owner deletes is gone on the owner's other device, whether that runs or not",
+      arguments: [true, false])
+    func aDeletedRootStaysDeletedOnTheOwnersOtherDevice(runs: Bool) async throws {
+      try await MeshProcess.scope(nodes: 2) { nodes in
+        let (alice, phone) = (nodes[0], nodes[1])
+        _ = try await account(alice, "alice")
+        try await phone.join(alice, device: "phone")
+        let daemon = try await phone.serve()
+        try await phone.settled(with: "alice")
+        try await alice.sqlite(
+          "INSERT INTO notes VALUES ('n1', 'milk', 1), ('n2', 'mine', 0); INSERT INTO tags VALUES ('t1', 'n1', 'red')")
+        try await alice.done("share", "create", "notes", "n1", "--title", "Shared")
+        let rows = "SELECT count(*) FROM notes UNION ALL SELECT count(*) FROM tags"
+        for node in nodes {
+          try await eventually("the records are in the share") {
+            try await node.status().zones.map(\.records).sorted() == [1, 2]
+          }
+        }
+        try await arrives(phone, "the rows", rows, "2\n1")
+        if !runs { _ = try await daemon.terminate() }
+        try await alice.sqlite("PRAGMA foreign_keys = ON; DELETE FROM notes WHERE id = 'n1'")
+        try await eventually("the share is stopped") { try await share(alice).stopped }
+        if !runs { _ = try await phone.serve() }
+        try await arrives(phone, "the delete", rows, "1\n0")
+        try await alice.done("wait")
+        try await phone.done("wait")
+        for node in nodes { try await arrives(node, "the delete stays", rows, "1\n0") }
+        #expect(try await alice.done("verify").status == 0)
+        let conflicts = try await alice.report(ConflictsReport.self, "conflicts")
+        #expect(conflicts.conflicts.isEmpty)
+      }
+    }
+
     @Test("a participant that leaves may keep a copy, and a stopped share ends for all")
     func whoLeavesKeepsACopyOrNoneAndAStoppedShareIsOver() async throws {
       try await MeshProcess.scope(nodes: 3) { nodes in

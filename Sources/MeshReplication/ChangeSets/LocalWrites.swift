@@ -75,14 +75,14 @@ final class LocalWrites: Part {
     due.note(.assets)
     if progress.hasMore { due.note(.flush) } else { due.finish(.flush) }
     if progress.leavesToShow { due.noteMerges(zones.ids) }
-    for zone in progress.deletedRoots { try shares.rootDeleted(zone, now: now) }
     due.giveMerges(turn: progress.unitEnded && progress.hasMore)
-    guard let head = progress.head, let writer = progress.zone.flatMap({ writers[$0] }) else {
-      if progress.hasMore { due.note(.upkeep) }
-      return
+    if let head = progress.head, let writer = progress.zone.flatMap({ writers[$0] }) {
+      if progress.isSendable { try announce(head, writer, now: now) }
+    } else if progress.hasMore {
+      due.note(.upkeep)
     }
-    guard progress.isSendable else { return }
-    try announce(head, writer, now: now)
+    // The deletes are sent first, so other devices of the account merge them before the share ends there.
+    for zone in progress.deletedRoots { try shares.rootDeleted(zone, now: now) }
   }
 
   /// Sends what was signed, after the home has stored its number outside the database.

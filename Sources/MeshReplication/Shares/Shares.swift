@@ -6,6 +6,7 @@ package struct Shares: Part {
   let logs: ControlLogs
   let keys: KeyRing
   let changes: ControlChanges
+  let standings: StandingBook
 
   /// Creates a zone from a root record and the records that reach it. The records move at the next flush.
   @discardableResult
@@ -139,6 +140,7 @@ package struct Shares: Part {
   package func stop(_ zone: ZoneID, now: Moment) throws {
     let state = try owned(zone)
     guard !state.isStopped else { return }
+    standings.noteStop(zone)
     try changes.append(.stop, zone, now: now)
   }
 

@@ -65,6 +65,7 @@ final class Ticks: Part {
     try acknowledgements.tick(now: now)
     membership.endOutsiders(now: now)
     try downloads.tick(now: now)
+    try standings.endPostponed()
     clocks.tell(now)
     if now.steady &- lastRound > Self.roundInterval || lastRound == .min {
       lastRound = now.steady

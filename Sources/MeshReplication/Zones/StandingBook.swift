@@ -12,6 +12,10 @@ final class StandingBook: Part {
   private(set) var standings: [ZoneStanding] = []
   /// Whether the account's private zone is known. Rows that no share has belong there, so nothing is written before.
   var hasPrivateZone: Bool { standings.contains { $0.role == .privateZone } }
+  /// Shares that this device stopped itself, with what it had merged.
+  private var stoppedHere: Set<ZoneID> = []
+  /// Stopped shares whose records stay until this device has merged what its peers have.
+  private var postponed: Set<ZoneID> = []
   /// Ended shares whose rows are no longer in the file.
   private var dropped: Set<ZoneID> = []
   /// Ended shares whose rows may be partly deleted.
@@ -29,7 +33,8 @@ final class StandingBook: Part {
 
   /// Tells the store the standing of each zone on this device, if it has changed.
   func update() throws {
-    let now = zones.values.compactMap(standing).sorted { $0.zone < $1.zone }
+    postponed = []
+    let now = try zones.values.compactMap(standing).sorted { $0.zone < $1.zone }
     guard now != standings else { return }
     let mayKeep = keepsCopies || keepsRows != nil
     let ended = try mayKeep ? store.zones.endedZones() : []
@@ -52,7 +57,7 @@ final class StandingBook: Part {
     return keepsRows?(zone) ?? false
   }
 
-  private func standing(_ zone: Zone) -> ZoneStanding? {
+  private func standing(_ zone: Zone) throws -> ZoneStanding? {
     let state = zone.state
     guard let owner = state.owner else { return nil }
     let role: ZoneStanding.Role =
@@ -67,9 +72,35 @@ final class StandingBook: Part {
         case nil: .ended
         }
       }
+    let isStopped = try role == .owned && state.isStopped && (hasEnded(state.zone) || isCaughtUp(state.zone))
+    if role == .owned, state.isStopped, !isStopped { postponed.insert(state.zone) }
     return ZoneStanding(
-      zone: state.zone, role: role, root: state.root, owner: owner == account.id ? nil : owner,
-      isStopped: role == .owned && state.isStopped)
+      zone: state.zone, role: role, root: state.root, owner: owner == account.id ? nil : owner, isStopped: isStopped)
+  }
+
+  // MARK: Stopped shares
+
+  /// Notes that this device stops a share, so that its records become private at once.
+  func noteStop(_ zone: ZoneID) { stoppedHere.insert(zone) }
+
+  /// Makes the records of stopped shares private once this device has merged what its peers have.
+  func endPostponed() throws {
+    guard !postponed.isEmpty else { return }
+    try update()
+    try noticePending()
+  }
+
+  private func hasEnded(_ zone: ZoneID) -> Bool { standings.contains { $0.zone == zone && $0.isStopped } }
+
+  /// Returns whether this device has merged what the account's connected devices have of a zone. Another device may have
+  /// stopped the share because a program deleted its root there. If the records became private before the deletes are
+  /// merged, they would stay.
+  private func isCaughtUp(_ zone: ZoneID) throws -> Bool {
+    let links = sessions.links(sharing: zone).filter { sessions[$0]?.peer?.account == account.id }
+    guard !links.isEmpty, !stoppedHere.contains(zone) else { return true }
+    let merged = try store.log.mergedVector(zone)
+    return try store.log.storedVector(zone).isCovered(by: merged)
+      && links.allSatisfy { sessions[$0]?.progress.merged[zone]?.isCovered(by: merged) ?? false }
   }
 
   // MARK: Ended shares

@@ -31,7 +31,10 @@ struct WaysOut {
     case .parentDeleted: return "Their parent was deleted: they are shown again when it is written again."
     case .unknownTable, .untracked: return unknown(held)
     case .constraint where records.allSatisfy(\.isKeyUnfit):
-      return "The table has another key here. Give it the same key on every machine, and they are shown."
+      return
+        "The table has another key here than on the machine that wrote them, and the key of a synchronized table can't be "
+        + "changed. On every machine, copy the rows into a table of another name with one key, run mesh track on that, and "
+        + "mesh untrack on this one."
     case .constraint:
       return
         "A constraint or trigger of this file refuses them. \(resolve(records)) gives one values that fit, everywhere. Or "

@@ -101,7 +101,9 @@ struct FileChecks: NodePart {
         "table", .alarm,
         "The key of \(different.table) is \(different.here) here and \(printable(different.there)) on "
           + "\(devices.name(of: different.device) ?? ""): two records there can be one here, or the other way round.",
-        wayOut: "Give the table the same key on every machine, before more is written to it.")
+        wayOut:
+          "Before more is written to it, copy the rows into a table of another name with one key on every machine. Run "
+          + "mesh track on that, and mesh untrack \(different.table).")
     }
     checks += try store.capture.faults().map(check)
     checks += try store.capture.trackingFaults().map { fault in

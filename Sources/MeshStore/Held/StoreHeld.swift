@@ -21,7 +21,9 @@ package struct HeldEntry: Hashable, Sendable {
   /// The columns that decide: those that SQLite's message names, or those of the `CHECK` that it names.
   package var deciding: [String] = []
   /// Whether the key doesn't fit the table here. No value of another column helps.
-  package var isKeyUnfit: Bool { message?.hasSuffix(Materialiser.sameKey) == true }
+  package var isKeyUnfit: Bool { message.map { $0.hasSuffix(Materialiser.otherKey) || $0 == Self.noInteger } ?? false }
+  /// SQLite's message about an `INTEGER PRIMARY KEY` that is no integer.
+  private static let noInteger = "datatype mismatch"
 
   /// A column of a version that SQLite refuses.
   package struct Refused: Hashable, Sendable {

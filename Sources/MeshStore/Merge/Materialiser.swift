@@ -216,7 +216,7 @@ final class Materialiser {
     return true
   }
 
-  static let sameKey = "give the table the same key on every machine"
+  static let otherKey = "the table has another key on the machine that wrote the record"
 
   /// Holds a record whose key the table would convert to another one, so that two records would share one row.
   private func hold(
@@ -230,7 +230,7 @@ final class Materialiser {
     let (kind, made) = if case .text = ref.key { ("text", "number") } else { ("number", "text") }
     try note(
       ref, .constraint,
-      "the key is a \(kind), and the column \(table.keyName) makes a \(made) of it here; \(Self.sameKey)")
+      "the key is a \(kind), and the column \(table.keyName) makes a \(made) of it here; \(Self.otherKey)")
   }
 
   /// Returns why a file in UTF-16 can't keep merged values, or nil if it can.

@@ -28,6 +28,18 @@ import Testing
     }
   }
 
+  @Test("a forgotten address is not dialled, and its device is unknown")
+  func forgotten() throws {
+    var peers = KnownPeers()
+    for address in [first, second] {
+      peers.dial(address)
+      peers.met(try device(1), at: address)
+    }
+    peers.forget(first)
+    #expect(peers.dialled == [second] && peers.device(at: first) == nil)
+    #expect(peers.device(at: second) == (try device(1)))
+  }
+
   @Test("a damaged file stops the node: nothing else has the addresses", arguments: ["", "{", "{\"peers\": 7}", "[]"])
   func damaged(text: String) async throws {
     try await withTemporaryDirectory { root in

@@ -1,3 +1,4 @@
+import Foundation
 import MeshControl
 import Testing
 
@@ -68,6 +69,46 @@ extension Daemons {
         #expect(try await tower.sqlite("SELECT id FROM notes ORDER BY id") == "early\nlater\n")
         #expect(try await laptop.rows() == tower.rows())
       }
+    }
+
+    @Test("a device that dialled a revoked device no longer waits for it, lists it or keeps its address")
+    func aRevokedDeviceIsNotWaitedFor() async throws {
+      try await MeshProcess.pair { tower, laptop, daemons in
+        let address = try await tower.address()
+        try await tower.done("device", "promote", "laptop")
+        try await laptop.settled(with: "tower")
+        await daemons.laptop.kill()
+        // The address is one that joining a share brought, and not a configured one.
+        try laptop.configure(peers: [])
+        let known = try String(contentsOfFile: "\(laptop.home)/peers.json", encoding: .utf8)
+        #expect(known.contains(address))
+        try known.replacing("\"isDialled\" : false", with: "\"isDialled\" : true")
+          .write(toFile: "\(laptop.home)/peers.json", atomically: false, encoding: .utf8)
+        let dialling = try await laptop.serve()
+        try await laptop.settled(with: "tower")
+        await daemons.tower.kill()
+        try await laptop.insertNotes(0..<2, prefix: "l")
+        try await laptop.done("device", "revoke", "tower")
+        try await eventually("the address is forgotten") {
+          try !String(contentsOfFile: "\(laptop.home)/peers.json", encoding: .utf8).contains(address)
+        }
+        try await expectNoTrace(of: address, on: laptop)
+
+        // A configured address stays, and is not complained about.
+        await dialling.kill()
+        try known.write(toFile: "\(laptop.home)/peers.json", atomically: false, encoding: .utf8)
+        try laptop.configure(peers: [address])
+        _ = try await laptop.serve()
+        try await expectNoTrace(of: address, on: laptop)
+      }
+    }
+
+    private func expectNoTrace(of address: String, on mesh: MeshProcess) async throws {
+      #expect(try await mesh.status().peers.isEmpty)
+      let waited = try await mesh.run("wait", "--timeout", "1s")
+      #expect(waited.status == ExitStatus.noMember.rawValue && !waited.stderr.contains(address))
+      let checked = try await mesh.run("doctor").stdout
+      #expect(!checked.contains(address) && !checked.contains("tower is not connected"))
     }
 
     @Test("a machine without the account's key can't invite or revoke and names the one that can")

@@ -18,10 +18,12 @@ struct PeerAnswers: NodePart {
     return connected + (try absentPeers(besides: Set(replica.peerViews.all.map(\.device))))
   }
 
-  /// Returns the dialled addresses without a session, and the account's other devices.
+  /// Returns the dialled addresses without a session, and the account's other devices. Devices without anything in
+  /// common with this one are left out.
   private func absentPeers(besides connected: Set<DeviceID>) throws -> [PeerReport] {
-    let dialled = addresses.dials.sorted { $0.key.description < $1.key.description }.map { address, dial in
-      (address: address, device: addresses.device(at: address), lastError: dial.lastError)
+    let dialled = addresses.dials.sorted { $0.key.description < $1.key.description }.compactMap { address, dial in
+      addresses.mayAnswer(address, replica)
+        ? (address: address, device: addresses.device(at: address), lastError: dial.lastError) : nil
     }
     let absent = Set(dialled.compactMap(\.device)).union(replica.account.liveDevices)
       .subtracting(connected).subtracting([replica.device])

@@ -158,8 +158,10 @@ struct WaitAnswers: NodePart {
   /// Whether another device may still connect: an address is dialled, or the node has just started and knows others.
   private var mayConnect: Bool {
     guard !replica.isRevoked else { return false }
-    return addresses.wanted.contains { addresses.mayAnswer($0, replica) } || addresses.isExpectingPeers && knowsOthers
+    return !awaitedAddresses.isEmpty || addresses.isExpectingPeers && knowsOthers
   }
+
+  private var awaitedAddresses: [HostPort] { addresses.wanted.filter { addresses.mayAnswer($0, replica) } }
 
   private var knowsOthers: Bool {
     replica.account.liveDevices.contains { $0 != replica.device }
@@ -175,10 +177,7 @@ struct WaitAnswers: NodePart {
     if let revocation = NodeChecks(context: context).revocation {
       return Refusal(code: "device.revoked", message: "\(revocation.what) \(revocation.wayOut ?? "")")
     }
-    let tried = addresses.wanted.map { address -> String in
-      guard addresses.mayAnswer(address, replica) else {
-        return "\(address): its device has nothing in common with this one any more"
-      }
+    let tried = awaitedAddresses.map { address -> String in
       guard let dial = addresses.dials[address], let since = dial.triedSince else { return "\(address): not tried yet" }
       let outcome = dial.lastError.map { printable($0) } ?? "no answer yet"
       return "\(address), tried since \(ControlJSON.text(Date(milliseconds: since))): \(outcome)"

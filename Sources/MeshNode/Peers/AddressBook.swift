@@ -79,16 +79,28 @@ final class AddressBook {
   /// Returns whether to dial an address. If its device already has a session, it isn't dialled.
   func shouldDial(_ address: HostPort, _ replica: Replica) -> Bool {
     guard wanted.contains(address) else { return false }
-    guard let dial = dials[address], let device = dial.device else { return true }
-    if replica.peerViews.all.contains(where: { $0.device == device }) { return false }
-    guard Devices(replica).hasNoPart(device), let ended = dial.ended else { return true }
-    return ContinuousClock.now - ended > Self.pauseWithoutPart
+    if let device = dials[address]?.device, replica.peerViews.all.contains(where: { $0.device == device }) {
+      return false
+    }
+    guard !mayAnswer(address, replica), let dial = dials[address], let ended = dial.ended else { return true }
+    return dial.isRequested || ContinuousClock.now - ended > Self.pauseWithoutPart
   }
 
   /// Returns whether the device at an address may have something in common with this one. It is not known before the
-  /// first session.
+  /// first session. Nothing waits for other addresses, and no list has them.
   func mayAnswer(_ address: HostPort, _ replica: Replica) -> Bool {
-    dials[address]?.device.map { !Devices(replica).hasNoPart($0) } ?? true
+    device(at: address).map { !Devices(replica).hasNoPart($0) } ?? true
+  }
+
+  /// Forgets the addresses of revoked devices. Those in `config.toml` stay, because another device may take them over.
+  func forgetRevoked(_ replica: Replica) {
+    let devices = Devices(replica)
+    let gone = known.dialled.filter { address in
+      !settings.configuration.peers.contains(address) && device(at: address).map(devices.isRevoked) ?? false
+    }
+    guard !gone.isEmpty else { return }
+    for address in gone { dials[address] = nil }
+    changeKnown { for address in gone { $0.forget(address) } }
   }
 
   /// Requests an early attempt, because the reason for the earlier failures is over.
@@ -103,11 +115,13 @@ final class AddressBook {
   }
 
   func dialBegins(_ address: HostPort) {
-    if dials[address]?.triedSince == nil { dials[address, default: DialState()].triedSince = time.milliseconds() }
+    dials[address, default: DialState()].isRequested = false
+    if dials[address]?.triedSince == nil { dials[address]?.triedSince = time.milliseconds() }
   }
 
   func dialEnded(_ address: HostPort, _ reason: String?) {
-    dials[address, default: DialState()].lastError = reason
+    // A forgotten address has no state any more.
+    dials[address]?.lastError = reason
     dials[address]?.ended = .now
   }
 

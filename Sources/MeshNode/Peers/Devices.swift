@@ -59,8 +59,16 @@ struct Devices {
   /// Returns whether a device has nothing in common with this one any more, because it was revoked or no common zone is
   /// left.
   func hasNoPart(_ device: DeviceID) -> Bool {
+    let own = replica.account.id
     guard let account = replica.certificate(of: device)?.account else { return false }
     return replica.isRevoked(device)
-      || account != replica.account.id && !replica.zoneIDs.contains { replica.isMember(account, of: $0) }
+      || account != own
+        && !replica.zoneIDs.contains { replica.isMember(account, of: $0) && replica.isMember(own, of: $0) }
+  }
+
+  /// Returns whether a device's account revoked it. A device that only waits for its confirmation isn't revoked.
+  func isRevoked(_ device: DeviceID) -> Bool {
+    guard let account = replica.certificate(of: device)?.account else { return false }
+    return replica.accountState(account)?.revocations[device] != nil
   }
 }

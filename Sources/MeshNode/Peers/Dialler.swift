@@ -13,11 +13,18 @@ struct Dialler: Sendable {
     await withDiscardingTaskGroup { group in
       var dialled: Set<HostPort> = []
       while !Task.isCancelled {
-        for address in await node.withParts({ $0.addresses.wanted }) where dialled.insert(address).inserted {
+        for address in await wanted() where dialled.insert(address).inserted {
           group.addTask { await keep(address) }
         }
         await Beat.wait()
       }
+    }
+  }
+
+  private func wanted() async -> [HostPort] {
+    await node.withParts {
+      if $0.database.suspension == nil { $0.addresses.forgetRevoked($0.database.replica) }
+      return $0.addresses.wanted
     }
   }
 

@@ -25,6 +25,8 @@ struct KnownPeers: Codable, Equatable {
   /// Makes the node dial an address from now on.
   mutating func dial(_ address: HostPort) { change(address) { $0.isDialled = true } }
 
+  mutating func forget(_ address: HostPort) { peers.removeAll { $0.address == address.description } }
+
   mutating func met(_ device: DeviceID, at address: HostPort) { change(address) { $0.device = Data(device.bytes) } }
 
   private mutating func change(_ address: HostPort, _ change: (inout Peer) -> Void) {

@@ -193,6 +193,9 @@ package final class Replica: Part {
     for link in sessions.links { sessions.end(link, .stopping, "the node stops") }
   }
 
+  /// Says goodbye to a peer, because of a fault of this node.
+  package func stall(_ link: LinkID) { sessions.end(link, .stalled, "the node has a fault, which its log names") }
+
   package func takeActions() -> [ReplicaAction] { sessions.takeActions() }
 
   /// True if no action waits to be performed.
@@ -221,7 +224,7 @@ package final class Replica: Part {
         link, .protocolViolation, "the messages before a hello are longer than \(Choices.introduction) bytes")
     case .goodbye(let code, let text):
       if code == .notAdmitted { greeting.noteRefusal(link) }
-      sessions.peerEnded(link, text)
+      sessions.peerEnded(link, code, text)
     case .account(let bytes): try changes.learnAccount(link, bytes, now: now)
     case .accountHeads(let heads): exchange.meetHeads(link, heads)
     case .accountName(let name): try greeting.learnName(link, name)

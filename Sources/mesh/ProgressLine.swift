@@ -69,7 +69,9 @@ enum ProgressLine {
     guard let status = try? await node.perform(StatusRequest()) else { return nil }
     let connected = status.peers.filter(\.connected)
     guard !connected.isEmpty else {
-      let errors = status.peers.compactMap { peer in peer.lastError.map { printable($0) } }
+      let errors = status.peers.compactMap { peer in
+        peer.lastError.map { "\(printable(peer.name ?? peer.address ?? "?")): \(printable($0))" }
+      }
       return (["no device is connected yet"] + errors).joined(separator: "; ")
     }
     let here = connected.reduce(0) { $0 + $1.behind.here }

@@ -50,6 +50,23 @@ import Testing
     #expect(mesh.isOpen(0, try mesh.admit(0, of: mesh.accounts[1], to: 0)))
   }
 
+  @Test("a node with a fault says so, and each side is told which one ended the session")
+  func faults() throws {
+    let mesh = try TestMesh(2)
+    let (link, other) = try mesh.connect(0, 1)
+    try mesh.pump()
+    #expect(mesh.isOpen(0, link) && mesh.isOpen(1, other))
+    let (here, there) = (mesh.nodes[0].replica, mesh.nodes[1].replica)
+    here.stall(link)
+    let actions = here.takeActions()
+    for case .send(_, let bytes) in actions { try there.received(other, bytes, now: mesh.now(1)) }
+    let ends = (actions + there.takeActions()).compactMap { if case .close(_, let end) = $0 { end } else { nil } }
+    #expect(ends.map(\.code) == [.stalled, .stalled] && ends.map(\.isFromPeer) == [false, true])
+    #expect(ends.map { $0.reason.hasPrefix("this node") } == [true, false])
+    #expect(ends.last?.reason.hasPrefix("the other device ended the session: the node has a fault") == true)
+    #expect(!mesh.isOpen(0, link) && !mesh.isOpen(1, other))
+  }
+
   @Test("an introduction before a hello that is too long ends the session")
   func longIntroduction() throws {
     let mesh = try TestMesh(2)

@@ -212,8 +212,8 @@ final class TestMesh {
     case .send(let link, let bytes):
       if let message = try Message.decode(bytes) { nodes[index].sent[link, default: []].append(message) }
       if let peer = peers[link] { try nodes[peer.node].replica.received(peer.link, bytes, now: now(peer.node)) }
-    case .close(let link, let reason):
-      nodes[index].closed.append(reason)
+    case .close(let link, let end):
+      nodes[index].closed.append(end.text)
       guard let peer = peers.removeValue(forKey: link) else { return }
       peers[peer.link] = nil
       nodes[peer.node].replica.linkClosed(peer.link, now: now(peer.node))

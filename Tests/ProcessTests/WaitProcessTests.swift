@@ -28,6 +28,22 @@ extension Daemons {
       }
     }
 
+    @Test("a device that restarts many times is dialled soon each time, and its goodbye is told as its own")
+    func restarts() async throws {
+      try await MeshProcess.pair { tower, laptop, daemons in
+        let address = try await tower.address()
+        var daemon = daemons.tower
+        for _ in 0..<8 {
+          #expect(try await daemon.terminate().status == 0)
+          daemon = try await tower.serve("--listen", address)
+          let begun = ContinuousClock.now
+          try await laptop.connected(to: "tower")
+          #expect(ContinuousClock.now - begun < .seconds(4))
+        }
+        #expect(daemons.laptop.log.contains("closed the session: the node stops"))
+      }
+    }
+
     @Test("a refused untrack leaves nothing to wait for")
     func refusedUntrack() async throws {
       try await MeshProcess.pair { tower, laptop, _ in

@@ -114,7 +114,7 @@ package enum Message: Hashable, Sendable {
     case version = 5
     /// Another session with this device took over.
     case replaced = 6
-    /// The receiver was silent for too long, or its queue is full.
+    /// The receiver was silent for too long, its queue is full, or the sender has a fault.
     case stalled = 7
     /// The invite is expired, used, or not from this node.
     case linkRefused = 8

@@ -11,6 +11,7 @@ struct WaitAnswers: NodePart {
   nonisolated(nonsending) func wait(_ request: WaitRequest) async throws -> WaitReport {
     let deadline = ContinuousClock.now + request.timeout
     var arrivals = Arrivals()
+    if !request.here { addresses.dialSoon(replica) }
     while true {
       try driver.requireDatabase()
       let isOver = ContinuousClock.now >= deadline
@@ -100,6 +101,7 @@ struct WaitAnswers: NodePart {
   nonisolated(nonsending) func verify(timeout: Duration) async throws -> VerifyReport {
     let deadline = ContinuousClock.now + timeout
     var asked: ContinuousClock.Instant?
+    addresses.dialSoon(replica)
     while true {
       if asked.map({ ContinuousClock.now - $0 > Self.askAgain }) ?? true {
         replica.requestDigests()
@@ -178,9 +180,13 @@ struct WaitAnswers: NodePart {
       return Refusal(code: "device.revoked", message: "\(revocation.what) \(revocation.wayOut ?? "")")
     }
     let tried = awaitedAddresses.map { address -> String in
-      guard let dial = addresses.dials[address], let since = dial.triedSince else { return "\(address): not tried yet" }
+      guard let dial = addresses.dials[address] else { return "\(address): not tried yet" }
       let outcome = dial.lastError.map { printable($0) } ?? "no answer yet"
-      return "\(address), tried since \(ControlJSON.text(Date(milliseconds: since))): \(outcome)"
+      if let since = dial.triedSince {
+        return "\(address), tried since \(ControlJSON.text(Date(milliseconds: since))): \(outcome)"
+      }
+      let until = dial.connectedUntil.map { ControlJSON.text(Date(milliseconds: $0)) } ?? "a moment ago"
+      return "\(address), connected until \(until): \(outcome)"
     }
     return .noMember(tried: tried, knowsOthers: knowsOthers)
   }

@@ -44,7 +44,7 @@ struct MemberChecks: NodePart {
       let who = name.isEmpty ? peer.device ?? "" : name
       let count = peer.behind.there
       var what = "\(who) is not connected, and \(count.counted("change set waits", "change sets wait")) for it."
-      if let error = peer.lastError { what += " The last try failed: \(error)." }
+      if let error = peer.lastError { what += " The last error: \(error)." }
       return HealthCheck(
         "members", .warning, what,
         wayOut:

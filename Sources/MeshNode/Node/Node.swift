@@ -53,8 +53,9 @@ actor Node {
 
   // MARK: Services
 
-  /// Serves a connection until it ends, and returns the reason for its end.
-  nonisolated func serve(_ link: Link, dialled: HostPort?) async -> String? {
+  /// Serves a connection until it ends.
+  @discardableResult
+  nonisolated func serve(_ link: Link, dialled: HostPort?) async -> ConnectionEnd {
     let id = await withParts { $0.driver.opened(link, dialled: dialled) }
     for await message in link.messages {
       while await withParts({ $0.driver.holdBack(id) }), !Task.isCancelled {

@@ -22,7 +22,7 @@ struct NodeService: Service {
     defer { withExtendedLifetime(guardThread) {} }
     try await node.withParts { try $0.database.beginGuard() }
     try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { try await listener.run { _ = await node.serve($0, dialled: nil) } }
+      group.addTask { try await listener.run { await node.serve($0, dialled: nil) } }
       group.addTask { await node.runWork() }
       group.addTask { await runTicks() }
       group.addTask(executorPreference: guardThread) { await keepGuard() }

@@ -193,7 +193,7 @@ struct NodeCreation {
   private func catchUp(_ node: Node, _ transport: Transport, _ address: HostPort) async throws {
     let connection = try await transport.dial(host: address.host, port: Int(address.port))
     try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { _ = await node.serve(connection, dialled: address) }
+      group.addTask { await node.serve(connection, dialled: address) }
       group.addTask {
         let deadline = ContinuousClock.now + Self.catchUpLimit
         while await !node.withParts({ $0.database.replica.zoneViews.isReady }) {

@@ -11,7 +11,12 @@ final class AddressBook {
     fileprivate(set) var hasAnswered = false
     /// The time of the first attempt since the last session, in milliseconds since 1970.
     fileprivate(set) var triedSince: Int64?
+    /// The time at which the last session ended, in milliseconds since 1970.
+    fileprivate(set) var connectedUntil: Int64?
     fileprivate(set) var lastError: String?
+    fileprivate var failures = FailedDials()
+    /// The time at which the last attempt began.
+    fileprivate var begun = ContinuousClock.now
     /// The time at which the last session or attempt ended.
     fileprivate var ended: ContinuousClock.Instant?
     /// True if the address must be dialled without further waiting.
@@ -108,21 +113,37 @@ final class AddressBook {
     for address in addresses { dials[address, default: DialState()].isRequested = true }
   }
 
-  /// Returns true once for each call of `dialSoon`.
+  /// Requests an early attempt at each awaited address without a session.
+  func dialSoon(_ replica: Replica) {
+    dialSoon(wanted.filter { mayAnswer($0, replica) && shouldDial($0, replica) })
+  }
+
+  /// Returns true once for each call of `dialSoon`. The pauses are short again.
   func takeRequest(for address: HostPort) -> Bool {
-    defer { dials[address]?.isRequested = false }
-    return dials[address]?.isRequested ?? false
+    guard dials[address]?.isRequested == true else { return false }
+    dials[address]?.isRequested = false
+    dials[address]?.failures = FailedDials()
+    return true
   }
 
   func dialBegins(_ address: HostPort) {
     dials[address, default: DialState()].isRequested = false
+    dials[address]?.begun = .now
     if dials[address]?.triedSince == nil { dials[address]?.triedSince = time.milliseconds() }
   }
 
-  func dialEnded(_ address: HostPort, _ reason: String?) {
+  /// Notes the end of a session, or of an attempt without one. Returns the pause before the next attempt.
+  func dialEnded(_ address: HostPort, _ end: ConnectionEnd) -> Duration {
     // A forgotten address has no state any more.
-    dials[address]?.lastError = reason
-    dials[address]?.ended = .now
+    guard var dial = dials[address] else { return Beat.interval }
+    let wasOpen = dial.triedSince == nil
+    let isLost = end.goodbye == nil || end.goodbye == .stopping
+    dial.failures.note(wasOpen ? isLost ? .lost : .refused : .failed, after: .now - dial.begun)
+    dial.lastError = end.reason
+    dial.ended = .now
+    if wasOpen { dial.connectedUntil = time.milliseconds() }
+    dials[address] = dial
+    return dial.failures.pause
   }
 
   func answered(_ address: HostPort) { dials[address, default: DialState()].hasAnswered = true }

@@ -1,11 +1,18 @@
+import MeshCore
 import MeshReplication
 import MeshTransport
 
-/// The open connections, with the reasons given for their end.
+/// The end of a connection: what a person is told, and the goodbye if a side said one.
+struct ConnectionEnd: Sendable {
+  let reason: String?
+  var goodbye: Message.Goodbye?
+}
+
+/// The open connections, with the goodbyes that ended them.
 final class Connections {
   private struct Connection {
     let link: Link
-    var reason: String?
+    var end: SessionEnd?
   }
 
   private var connections: [LinkID: Connection] = [:]
@@ -31,12 +38,12 @@ final class Connections {
     return id
   }
 
-  /// Returns the reason for the end of the removed connection.
-  func remove(_ id: LinkID) -> String? {
+  func remove(_ id: LinkID) -> ConnectionEnd {
     let ended = connections.removeValue(forKey: id)
     unmet.remove(id)
     dialled[id] = nil
-    return ended?.reason ?? ended?.link.closeReason?.message
+    return ConnectionEnd(
+      reason: ended?.end?.reason ?? ended?.link.closeReason?.message, goodbye: ended?.end?.code)
   }
 
   /// Returns whether neither side has ended the connection.
@@ -44,10 +51,12 @@ final class Connections {
 
   func send(_ bytes: [UInt8], to id: LinkID) { connections[id]?.link.send(bytes) }
 
-  /// Ends a connection. The reason that the replica gives counts for the dialler, even if the peer was faster.
-  func close(_ id: LinkID, because reason: String, isFromReplica: Bool = false) {
-    if isFromReplica { connections[id]?.reason = reason }
-    connections[id]?.link.close(TransportError(.closed, reason))
+  func close(_ id: LinkID, because reason: String) { connections[id]?.link.close(TransportError(.closed, reason)) }
+
+  /// Ends the connection of a session that has ended. The goodbye counts for the dialler, even if the peer was faster.
+  func close(_ id: LinkID, after end: SessionEnd) {
+    connections[id]?.end = end
+    close(id, because: end.reason)
   }
 
   func closeAll(because reason: String) {

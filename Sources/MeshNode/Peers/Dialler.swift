@@ -2,12 +2,9 @@ import MeshCore
 import MeshReplication
 import MeshTransport
 
-/// Keeps a session with every configured address: dials, serves, and dials again after a while.
+/// Keeps a session with every configured address: dials, serves, and dials again after a pause.
 struct Dialler: Sendable {
   let node: Node
-
-  /// The duration after which a session counts as good. Then the next attempt comes soon.
-  private static let goodSession = Duration.seconds(10)
 
   func run() async {
     await withDiscardingTaskGroup { group in
@@ -29,18 +26,14 @@ struct Dialler: Sendable {
   }
 
   private func keep(_ address: HostPort) async {
-    var failures = 0
     while !Task.isCancelled {
       guard await shouldDial(address) else {
         await Beat.wait()
         continue
       }
-      let started = ContinuousClock.now
       await node.withParts { $0.addresses.dialBegins(address) }
-      let reason = await session(address)
-      await node.withParts { $0.addresses.dialEnded(address, reason) }
-      failures = ContinuousClock.now - started > Self.goodSession ? 1 : failures + 1
-      if await waitForRequest(for: address, within: Backoff.dial.delay(after: failures)) { failures = 0 }
+      let end = await session(address)
+      await pause(address, for: node.withParts { $0.addresses.dialEnded(address, end) })
     }
   }
 
@@ -50,17 +43,16 @@ struct Dialler: Sendable {
     }
   }
 
-  /// Waits. Returns true if the address is requested in the meantime.
-  private func waitForRequest(for address: HostPort, within delay: Duration) async -> Bool {
-    let end = ContinuousClock.now + delay
+  /// Waits before the next attempt, at most until the address is requested.
+  private func pause(_ address: HostPort, for pause: Duration) async {
+    let end = ContinuousClock.now + pause
     while ContinuousClock.now < end, !Task.isCancelled {
       try? await Task.sleep(for: min(Beat.interval, end - ContinuousClock.now))
-      if await node.withParts({ $0.addresses.takeRequest(for: address) }) { return true }
+      if await node.withParts({ $0.addresses.takeRequest(for: address) }) { return }
     }
-    return false
   }
 
-  private func session(_ address: HostPort) async -> String? {
+  private func session(_ address: HostPort) async -> ConnectionEnd {
     do {
       let link = try await node.transport.dial(host: address.host, port: Int(address.port))
       return await withTaskCancellationHandler {
@@ -69,7 +61,7 @@ struct Dialler: Sendable {
         link.close()
       }
     } catch {
-      return error.message
+      return ConnectionEnd(reason: error.message)
     }
   }
 }

@@ -117,11 +117,11 @@ final class ReplicaDriver {
     return rests
   }
 
-  func closed(_ id: LinkID) -> String? {
-    let reason = connections.remove(id)
+  func closed(_ id: LinkID) -> ConnectionEnd {
+    let end = connections.remove(id)
     replica.linkClosed(id, now: time.now)
     performActions()
-    return reason
+    return end
   }
 
   /// Performs an action for a peer. A fault of this node ends the session but not the node, and the peer's data is
@@ -134,6 +134,8 @@ final class ReplicaDriver {
     } catch {
       log(fault: error.userMessage)
       faults.linkFailed(error.userMessage, at: .now, commits: store.commits)
+      replica.stall(id)
+      performActions()
       connections.close(id, because: "this node has a fault: \(error.userMessage)")
     }
     performActions()
@@ -144,7 +146,7 @@ final class ReplicaDriver {
     for action in replica.takeActions() {
       switch action {
       case .send(let id, let bytes): connections.send(bytes, to: id)
-      case .close(let id, let reason): connections.close(id, because: reason, isFromReplica: true)
+      case .close(let id, let end): connections.close(id, after: end)
       case .log(.info, let text): logger.info("\(text)")
       case .log(.warning, let text): logger.warning("\(text)")
       }

@@ -95,7 +95,7 @@ final class Sessions {
   func end(_ link: LinkID, _ code: Message.Goodbye, _ text: String) {
     guard sessions[link] != nil, let session = remove(link) else { return }
     send(link, .goodbye(code, text: text))
-    outbox.add(.close(link, reason: text))
+    outbox.add(.close(link, SessionEnd(code: code, text: text, isFromPeer: false)))
     outbox.log(.info, "closing the session with \(session.name): \(text)")
   }
 
@@ -106,11 +106,11 @@ final class Sessions {
   }
 
   /// Closes a session because the peer said goodbye.
-  func peerEnded(_ link: LinkID, _ text: String) {
+  func peerEnded(_ link: LinkID, _ code: Message.Goodbye, _ text: String) {
     let name = remove(link)?.name ?? "a peer"
-    let reason = printable(text)
-    outbox.add(.close(link, reason: reason))
-    outbox.log(.info, "\(name) closed the session: \(reason)")
+    let end = SessionEnd(code: code, text: printable(text), isFromPeer: true)
+    outbox.add(.close(link, end))
+    outbox.log(.info, "\(name) closed the session: \(end.text)")
   }
 
   func closed(_ link: LinkID) {

@@ -2,7 +2,7 @@
 package enum ReplicaAction: Sendable {
   case send(LinkID, [UInt8])
   /// Closes the session after all earlier messages have left.
-  case close(LinkID, reason: String)
+  case close(LinkID, SessionEnd)
   case log(LogLevel, String)
 
   package enum LogLevel: Sendable { case info, warning }

@@ -179,9 +179,9 @@ final class SimulatedMesh {
           LeakCheck(self, node, to: nodes[other])?(bytes, on: wire)
         }
         if let passed { send(node, wire, end, passed) }
-      case .close(let link, let reason):
+      case .close(let link, let ending):
         guard let (wire, end) = network.wire(node.index, link) else { continue }
-        say(node.index, "closes connection \(wire): \(named(reason))")
+        say(node.index, "closes connection \(wire): \(named(ending.text))")
         close(wire, end)
       case .log(let level, let text):
         if level == .warning { say(node.index, "warns: \(named(text))") }

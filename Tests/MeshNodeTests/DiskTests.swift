@@ -35,4 +35,20 @@ import Testing
       #expect(try FileManager.default.contentsOfDirectory(atPath: root) == ["highwater"])
     }
   }
+
+  @Test("another user's home is refused with the name of its owner", .enabled(if: geteuid() == 0))
+  func anotherUsersHome() async throws {
+    try await withTemporaryDirectory { root in
+      let home = try Home.create(at: "\(root)/home")
+      let nobody = try #require(getpwnam("nobody")).pointee.pw_uid
+      try #require(chown(home.path, nobody, getgid()) == 0)
+      let error = #expect(throws: HomeError.self) { try Home.open(at: home.path) }
+      #expect(error?.message.contains("belongs to the user nobody, and this is root") == true)
+      #expect(error?.message.hasSuffix("sudo -u nobody mesh …") == true)
+      #expect(try Home.visited(at: home.path)?.owner == "nobody")
+    }
+  }
+
+  @Test("a user without a name is named by the id, as sudo takes it")
+  func nameless() { #expect(Disk.user(4_000_000_000) == "'#4000000000'") }
 }

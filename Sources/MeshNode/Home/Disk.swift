@@ -118,8 +118,8 @@ extension Disk {
     guard status.owner == geteuid() else {
       throw HomeError(
         .permissions,
-        "\(path) belongs to user \(status.owner), and this is user \(geteuid()). Run as its owner: sudo -u '#\(status.owner)' mesh …"
-      )
+        "\(path) belongs to the user \(user(status.owner)), and this is \(user(geteuid())). "
+          + "Run the command as that user: sudo -u \(user(status.owner)) mesh …")
     }
     guard status.mode & others == 0 else {
       throw HomeError(
@@ -127,6 +127,11 @@ extension Disk {
         "\(path) can be opened by other users (mode \(octal(status.mode))), and it guards keys. "
           + "Fix it: chmod \(directory ? "700" : "600") \(path)")
     }
+  }
+
+  /// Returns a user's name as `sudo -u` takes it. A user without a name is named by the id.
+  static func user(_ id: UInt32) -> String {
+    getpwuid(id).map { String(cString: $0.pointee.pw_name) } ?? "'#\(id)'"
   }
 
   private static func symlink(_ path: String) -> HomeError {

@@ -92,7 +92,7 @@ public struct Home: Hashable, Sendable {
     guard geteuid() == 0, let entry = try Disk.entry(home.path), entry.kind == .directory, entry.owner != 0 else {
       return nil
     }
-    return (home, getpwuid(entry.owner).map { String(cString: $0.pointee.pw_name) } ?? "\(entry.owner)")
+    return (home, Disk.user(entry.owner))
   }
 
   /// Returns the path of a file in the home, whether or not the file exists.

@@ -38,11 +38,13 @@ public struct ConflictsReport: Codable, Hashable, Sendable {
   public var conflicts: [ConflictReport]
   /// How many conflicts fit the request, on this page or not.
   public var total: Int
+  /// How many conflicts the file no longer keeps, whether they would fit the request or not.
+  public var dropped: Int
   /// The ``ConflictsRequest/after`` of the next page. It is nil on the last page.
   @OrNull public var next: Int64?
 
-  package init(conflicts: [ConflictReport], total: Int, next: Int64? = nil) {
-    (self.conflicts, self.total, self.next) = (conflicts, total, next)
+  package init(conflicts: [ConflictReport], total: Int, dropped: Int = 0, next: Int64? = nil) {
+    (self.conflicts, self.total, self.dropped, self.next) = (conflicts, total, dropped, next)
   }
 }
 

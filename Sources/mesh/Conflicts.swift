@@ -48,10 +48,15 @@ struct Conflicts: AsyncParsableCommand {
       since: since.map { Date(timeIntervalSinceNow: -Double($0.components.seconds)) }, after: after, limit: limit)
     let report = try await home.access().perform(request)
     if json.isOn { return try Output.json(report) }
-    if report.conflicts.isEmpty { return Output.print(report.total == 0 ? "No conflicts." : "No more conflicts.") }
+    let dropped = report.dropped == 0 ? nil : "this file no longer keeps \(report.dropped.counted("other", "others"))."
+    if report.conflicts.isEmpty {
+      let none = report.total == 0 ? "No conflicts" : "No more conflicts"
+      return Output.print(dropped.map { "\(none); \($0)" } ?? "\(none).")
+    }
     Output.print(Self.table(report.conflicts).text)
     guard let next = report.next else {
-      return Output.print("\(report.conflicts.count) of \(report.total) conflicts; there are no older ones.")
+      let rest = dropped ?? "there are no older ones."
+      return Output.print("\(report.conflicts.count) of \(report.total) conflicts; \(rest)")
     }
     Output.print("\(report.conflicts.count) of \(report.total) conflicts. For older ones: \(again) --after \(next)")
   }

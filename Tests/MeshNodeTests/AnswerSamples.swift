@@ -119,7 +119,7 @@ enum AnswerSamples {
             id: 8, zone: "zone-1", table: "notes", key: .text("n1"), column: nil,
             winner: .init(value: .null, device: "device-1", deviceName: nil, written: nil),
             loser: .init(value: .null, device: "device-1", deviceName: nil, written: nil), found: when),
-        ], total: 9, next: 8), ConflictsReport(conflicts: [], total: 0),
+        ], total: 9, dropped: 3, next: 8), ConflictsReport(conflicts: [], total: 0),
       RestoreReport(
         table: "tags", key: .text("t1"), deleted: true, values: ["a": .integer(1)], lacking: ["b"], gone: ["c"],
         waitsFor: [.init(table: "notes", key: .text("n1"), zone: nil)], descendants: 2),

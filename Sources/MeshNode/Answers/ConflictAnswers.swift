@@ -15,7 +15,7 @@ struct ConflictAnswers: NodePart {
         since: request.since.map { Int64(($0.timeIntervalSince1970 * 1_000).rounded(.up)) }, after: request.after,
         limit: min(max(request.limit ?? ConflictsRequest.pageSize, 1), ConflictsRequest.pageSize)))
     return ConflictsReport(
-      conflicts: page.conflicts.map(conflictReport), total: page.total,
+      conflicts: page.conflicts.map(conflictReport), total: page.total, dropped: page.dropped,
       next: page.hasMore ? page.conflicts.last?.id : nil)
   }
 

@@ -31,6 +31,7 @@ struct Doctor: NodePart {
     checks += [store.place, home.path].map(HealthCheck.disk)
     checks += try file.captureChecks() + [zones.pendingCheck(), node.deviceCheck()] + zones.zoneChecks()
     checks += try clock.clockChecks() + zones.heldChecks() + zones.assetChecks() + zones.receiptChecks()
+    checks += try zones.conflictChecks()
     checks += try [node.refusalCheck()] + QuotaAnswers(context: context).checks() + [clock.historyCheck()]
     checks += try members.peerChecks() + members.memberChecks() + members.schemaChecks() + members.leftOutChecks()
     return checks + members.endedShareChecks() + zones.digestChecks()

@@ -171,6 +171,19 @@ struct ZoneChecks: NodePart {
     }
   }
 
+  /// Returns the number of conflicts that the file no longer keeps. They can't be restored by their numbers any more.
+  func conflictChecks() throws -> [HealthCheck] {
+    let dropped = try store.conflicts.dropped()
+    guard dropped > 0 else { return [] }
+    return [
+      HealthCheck(
+        "conflicts", .ok,
+        "This file no longer keeps \(dropped.counted("conflict", "conflicts")) that were found here. It keeps the newest "
+          + "\(StoreConflicts.bound) of each zone.",
+        figures: ["dropped": dropped])
+    ]
+  }
+
   /// The number of held records that are named and examined for each reason.
   private static let heldNamed = 5
   private static let heldLooked = 1_000

@@ -27,6 +27,8 @@ package struct ConflictPage: Hashable, Sendable {
   package var conflicts: [Conflict]
   /// The number of conflicts that match the filter, without regard to its `after` and `limit`.
   package var total: Int
+  /// The number of conflicts that this file no longer keeps, whether they would match the filter or not.
+  package var dropped: Int
   /// True if there are more pages.
   package var hasMore: Bool
 }
@@ -34,6 +36,9 @@ package struct ConflictPage: Hashable, Sendable {
 /// The conflicts: values that lost against a write whose author had not seen them.
 package struct StoreConflicts: StorePart {
   let access: StoreAccess
+
+  /// The number of conflicts of a zone that the file keeps.
+  package static var bound: Int64 { StoreLimits.conflicts }
 
   /// Returns at most `limit` conflicts, newest first.
   package func list(limit: Int) throws -> [Conflict] { try list(ConflictFilter(limit: limit)).conflicts }
@@ -43,7 +48,8 @@ package struct StoreConflicts: StorePart {
   /// - Throws: `StoreError` (`unknownTable`) if no table with that name was ever synchronized.
   package func list(_ filter: ConflictFilter) throws -> ConflictPage {
     try read { transaction in
-      var page = ConflictPage(conflicts: [], total: 0, hasMore: false)
+      var page = ConflictPage(
+        conflicts: [], total: 0, dropped: try transaction.conflicts.dropped(), hasMore: false)
       let current = CurrentConflicts(transaction: transaction)
       for entry in try current.rows(filter) {
         guard let conflict = try current.current(entry) else { continue }
@@ -59,6 +65,9 @@ package struct StoreConflicts: StorePart {
   package func newest() throws -> Int64 {
     try read { try $0.conflicts.newest() }
   }
+
+  /// Returns the number of conflicts that this file no longer keeps.
+  package func dropped() throws -> Int { try read { try $0.conflicts.dropped() } }
 
   /// Returns the number of values that a device had before it tracked their tables, and that lost here.
   package func lostImports(of device: DeviceID) throws -> Int {

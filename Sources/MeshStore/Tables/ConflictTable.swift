@@ -21,6 +21,9 @@ struct ConflictTable {
 
   func count() throws -> Int { Int(try sql.integer("SELECT count(*) FROM mesh_conflict") ?? 0) }
 
+  /// Returns how many conflicts are no longer kept: those whose numbers are missing below the newest one.
+  func dropped() throws -> Int { Int(try sql.integer("SELECT max(id) - count(*) FROM mesh_conflict") ?? 0) }
+
   /// Returns the number of the newest conflict, or 0 if there is none.
   func newest() throws -> Int64 { try sql.integer("SELECT max(id) FROM mesh_conflict") ?? 0 }
 

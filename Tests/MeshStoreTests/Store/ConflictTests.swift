@@ -83,7 +83,7 @@ import Testing
     #expect(throws: StoreError.self) { try total(ConflictFilter(table: "none", limit: 1)) }
   }
 
-  @Test("the oldest conflicts are dropped first, those of the account with the most before others")
+  @Test("the oldest conflicts are dropped first, those of the account with the most before others, and counted")
   func order() throws {
     let peer = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)", track: ["t"])
     let (looks, bound) = (StoreLimits.conflictsBetweenLooks, StoreLimits.conflicts)
@@ -116,5 +116,6 @@ import Testing
     #expect(kept.count == Int(bound))
     #expect(Array(kept.suffix(Int(looks))) == Array(many + 1...many + looks))
     #expect(kept.first == many - bound + 1 + looks)
+    #expect(try peer.store.conflicts.list(ConflictFilter(limit: 1)).dropped == Int(many + looks - bound))
   }
 }

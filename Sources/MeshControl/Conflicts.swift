@@ -8,7 +8,7 @@ public struct ConflictsRequest: ControlRequest, Hashable {
 
   /// Only conflicts in this table.
   public var table: String?
-  /// Only conflicts in this zone: its id or the beginning of it, or a share's title.
+  /// Only conflicts in this zone: its id or the beginning of it, or its name in mesh zones.
   public var zone: String?
   /// Only conflicts in which this device wrote the value that lost, or the one that won: its name or id.
   public var device: String?

@@ -10,7 +10,7 @@ public struct RestoreRequest: ControlRequest, Hashable {
   public var columns: [String]?
   /// Whether to restore the records too that were deleted with the record because they refer to it.
   public var descendants: Bool?
-  /// The zone of the record: its id or the beginning of it, or a share's title. Without one, the node restores the record
+  /// The zone of the record: its id or the beginning of it, or its name in mesh zones. Without one, the node restores the record
   /// that is shown, or else the one that was deleted last.
   public var zone: String?
   /// The number of a conflict, in the place of a record.

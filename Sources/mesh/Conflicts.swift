@@ -29,7 +29,7 @@ struct Conflicts: AsyncParsableCommand {
   @OptionGroup var home: HomeOption
   @OptionGroup var json: JSONFlag
   @Option(help: "Only this table.") var table: String?
-  @Option(help: "Only this zone: its id or the beginning of it, or a share's title.") var zone: String?
+  @Option(help: "Only this zone: its id or the beginning of it, or its name in mesh zones.") var zone: String?
   @Option(help: "Only values that this device wrote or overwrote: its name or id.") var device: String?
   @Option(help: "Only conflicts found in this time: 90s, 15m, 2h, 7d.", transform: Duration.init(text:))
   var since: Duration?

@@ -25,7 +25,7 @@ struct Restore: AsyncParsableCommand {
   @Option(name: .customLong("column"), help: "A column whose former value to restore. Repeatable.")
   var columns: [String] = []
   @Flag(help: "Also restore the records that were deleted with it because they referred to it.") var descendants = false
-  @Option(help: "The zone of the record: its id or the beginning of it, or a share's title.") var zone: String?
+  @Option(help: "The zone of the record: its id or the beginning of it, or its name in mesh zones.") var zone: String?
   @Option(help: "The number of a conflict, as mesh conflicts shows it.") var conflict: Int64?
 
   func validate() throws {

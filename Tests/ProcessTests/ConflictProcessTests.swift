@@ -21,7 +21,7 @@ extension Daemons {
       }
     }
 
-    @Test("concurrent edits of one column keep one value and list the lost one")
+    @Test("concurrent edits of one column keep one value and list the lost one, also by the zone's name")
     func theSameColumnWrittenOnBothSidesHasOneWinnerAndTheLosersValueIsListed() async throws {
       try await apart(
         "UPDATE notes SET text = 'oat milk' WHERE id = 'n1'", "UPDATE notes SET text = 'soy milk' WHERE id = 'n1'"
@@ -34,6 +34,10 @@ extension Daemons {
           #expect(conflict.loser.value == .text("oat milk") && conflict.loser.deviceName == "tower")
         }
         #expect(here.count == 1 && there.count == 1)
+        let zone = try #require(try await tower.report(ZonesReport.self, "zones").zones.first)
+        for name in [zone.name, zone.id] {
+          #expect(try await tower.report(ConflictsReport.self, "conflicts", "--zone", name).conflicts == here)
+        }
         #expect(try await tower.sqlite("SELECT text FROM notes") == "soy milk\n")
       }
     }

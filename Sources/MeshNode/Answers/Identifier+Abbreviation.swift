@@ -3,10 +3,13 @@ import MeshCore
 import MeshReplication
 
 extension NodePart {
-  /// Returns the zone that a text names: by its id, by an unambiguous beginning of it, or by a share's title.
+  /// Returns the zone that a text names: by its id, by an unambiguous beginning of it, or by its name in `mesh zones`.
   func zone(named text: String) throws -> ZoneID {
     if let zone = try ZoneID.named(text, among: replica.zoneIDs) { return zone }
-    let titled = replica.zoneIDs.filter { replica.shareState($0)?.title == text }
+    let alike = replica.zoneIDs.filter { replica.title($0) == text }
+    // Shares that have ended have no claim to a title.
+    let open = alike.filter { replica.reasonOutside($0) == nil }
+    let titled = open.isEmpty ? alike : open
     if let only = titled.first, titled.count == 1 { return only }
     throw Refusal(
       code: "zone.unknown",

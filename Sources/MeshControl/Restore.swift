@@ -8,7 +8,8 @@ public struct RestoreRequest: ControlRequest, Hashable {
   public var key: String?
   /// The columns whose former values to restore. Without a column, the node restores a deleted record.
   public var columns: [String]?
-  /// Whether to restore the records too that were deleted with the record because they refer to it.
+  /// Whether to restore the records too that were deleted with the record because they refer to it. The record itself may
+  /// be alive again. It then stays as it is.
   public var descendants: Bool?
   /// The zone of the record: its id or the beginning of it, or its name in mesh zones. Without one, the node restores the record
   /// that is shown, or else the one that was deleted last.
@@ -36,6 +37,8 @@ public struct RestoreReport: Codable, Hashable, Sendable {
   public var key: ReportedValue
   /// Whether a delete had lost, so that the record is deleted again.
   public var deleted: Bool
+  /// Whether the record was alive and stays as it is. Only records that refer to it came back.
+  public var unchanged: Bool
   /// The values that were written, by column.
   public var values: [String: ReportedValue]
   /// Columns that the history has and this table lacks. They are not restored.
@@ -48,10 +51,11 @@ public struct RestoreReport: Codable, Hashable, Sendable {
   public var descendants: Int
 
   package init(
-    table: String, key: ReportedValue, deleted: Bool, values: [String: ReportedValue], lacking: [String],
-    gone: [String] = [], waitsFor: [HoldReport.Awaited], descendants: Int = 0
+    table: String, key: ReportedValue, deleted: Bool, unchanged: Bool = false, values: [String: ReportedValue],
+    lacking: [String], gone: [String] = [], waitsFor: [HoldReport.Awaited], descendants: Int = 0
   ) {
-    (self.table, self.key, self.deleted, self.values) = (table, key, deleted, values)
+    (self.table, self.key, self.deleted, self.unchanged) = (table, key, deleted, unchanged)
+    self.values = values
     (self.lacking, self.gone, self.waitsFor, self.descendants) = (lacking, gone, waitsFor, descendants)
   }
 }

@@ -6,7 +6,8 @@ struct Restore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Restore a value that was overwritten, or a record that was deleted.",
     discussion: """
-      A deleted record comes back with its last values. If several zones had a record with the key, --zone says which one. \
+      A deleted record comes back with its last values. --descendants also restores the records that were deleted with it, \
+      even if a program has inserted the record again. If several zones had a record with the key, --zone says which one. \
       With --column, the named columns of a live record get their former values, as mesh explain record shows them. With \
       --conflict, the value or the delete that lost in a conflict comes back. A restore is an edit of now and goes to the \
       other machines. It reads the whole log of the record's zone.
@@ -43,8 +44,12 @@ struct Restore: AsyncParsableCommand {
     let report = try await home.access().perform(request)
     if json.isOn { return try Output.json(report) }
     let values = report.values.sorted { $0.key < $1.key }.map { ("  \($0.key)", Output.shortened($0.value)) }
-    Output.facts([(report.deleted ? "deleted" : "restored", "\(report.table) \(report.key)")] + values)
-    if report.descendants > 0 { Output.facts([("with it", report.descendants.counted("record", "records"))]) }
+    let done = report.unchanged ? "unchanged" : report.deleted ? "deleted" : "restored"
+    Output.facts([(done, "\(report.table) \(report.key)")] + values)
+    if descendants {
+      let count = report.descendants.counted("record", "records")
+      Output.facts([report.unchanged ? ("restored", "\(count) that had been deleted with it") : ("with it", count)])
+    }
     if !report.lacking.isEmpty {
       Output.note("Not restored, because the table lacks these columns: \(report.lacking.joined(separator: ", ")).")
     }

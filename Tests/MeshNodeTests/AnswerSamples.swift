@@ -121,7 +121,8 @@ enum AnswerSamples {
             loser: .init(value: .null, device: "device-1", deviceName: nil, written: nil), found: when),
         ], total: 9, dropped: 3, next: 8), ConflictsReport(conflicts: [], total: 0),
       RestoreReport(
-        table: "tags", key: .text("t1"), deleted: true, values: ["a": .integer(1)], lacking: ["b"], gone: ["c"],
+        table: "tags", key: .text("t1"), deleted: true, unchanged: true, values: ["a": .integer(1)], lacking: ["b"],
+        gone: ["c"],
         waitsFor: [.init(table: "notes", key: .text("n1"), zone: nil)], descendants: 2),
       BackupReport(
         file: "/b.db", bytes: 4_096, database: "/n.db", home: "/home", tables: ["notes"], lackingAssets: missing),

@@ -61,6 +61,7 @@ struct ConflictAnswers: NodePart {
     replica.databaseChanged()
     return RestoreReport(
       table: restored.table, key: ReportedValue(restored.key), deleted: restored.values == nil,
+      unchanged: restored.isUnchanged,
       values: (restored.values ?? [:]).mapValues { ReportedValue($0) }, lacking: restored.lacking, gone: restored.gone,
       waitsFor: restored.waitsFor.map(HoldReport.Awaited.init), descendants: restored.descendants)
   }

@@ -53,7 +53,8 @@ extension RestoreError: Refusing {
       case .untracked, .noTable: "table.untracked"
       case .lives: "record.lives"
       case .taken: "record.taken"
-      case .nothingBeaten, .continues, .counted, .outdone, .noHistory, .assetGone, .stillShown: "restore.nothing"
+      case .noDescendants, .nothingBeaten, .continues, .counted, .outdone, .noHistory, .assetGone, .stillShown:
+        "restore.nothing"
       case .held: "record.held"
       case .changed: "record.changed"
       case .refused: "restore.refused"

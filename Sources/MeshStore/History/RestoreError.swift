@@ -11,6 +11,8 @@ package enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
   case unknownColumn(table: String, column: String)
   /// The record is alive, and no column was named.
   case lives(table: String, key: Value)
+  /// The record is alive, and no record that referred to it was deleted with it.
+  case noDescendants(table: String, key: Value)
   /// The record is deleted, and the key is that of another record, of this zone, which is in its table or held.
   case taken(table: String, key: Value, by: ZoneID)
   /// The values to restore are in columns that the table lacks.
@@ -50,8 +52,10 @@ package enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
       "the table \(table) has no column \(column) here: name one of its columns."
     case .lives(let table, let key):
       "the record \(key.named) of \(table) is not deleted. Name the columns whose former value is to come back, with "
-        + "--column; mesh explain record shows what each has overwritten. If a deleted record of another zone is to come "
-        + "back, delete this one or give it another key first, and then name that zone with --zone."
+        + "--column; mesh explain record shows what each has overwritten. \(Self.otherZone)"
+    case .noDescendants(let table, let key):
+      "the record \(key.named) of \(table) is not deleted, and no record that referred to it was deleted with it. "
+        + Self.otherZone
     case .taken(let table, let key, let zone):
       "the key \(key.named) of \(table) is that of a record of \(zone) here. Delete that one (mesh held discard, if it is "
         + "held), or give it another key, and run the command again. A machine that doesn't have that record can run it now."
@@ -87,6 +91,10 @@ package enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
         + "\(Self.listed(values))."
     }
   }
+
+  private static let otherZone =
+    "If a deleted record of another zone is to come back, delete this one or give it another key first, and then name "
+    + "that zone with --zone."
 
   private static func listed(_ values: [String: Value]) -> String {
     values.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value.named)" }.joined(separator: ", ")

@@ -7,7 +7,8 @@ package enum Restoration: Hashable, Sendable {
   /// overwrote are restored.
   ///
   /// - Parameters:
-  ///   - descendants: Also restores the records that were deleted with it because they refer to it.
+  ///   - descendants: Also restores the records that were deleted with it because they refer to it. A live record for
+  ///     which no column is given stays as it is.
   ///   - zone: The zone of the record. Nil for the zone that shows it, or else that in which it was deleted last.
   case record(table: String, key: Value, columns: [String], descendants: Bool = false, zone: ZoneID? = nil)
   /// The value or the delete that lost in the conflict with this number.
@@ -20,6 +21,8 @@ package struct RestoredRecord: Hashable, Sendable {
   package var key: Value
   /// The values by column name, or nil if the record was deleted again.
   package var values: [String: Value]?
+  /// True if the record is alive and stays as it is. Only records that refer to it were restored.
+  package var isUnchanged = false
   /// Columns that are not restored because this table doesn't have them.
   package var lacking: [String]
   /// Columns that are not restored because the bytes of their long BLOB are no longer here.
@@ -45,7 +48,10 @@ extension StoreHistory {
     }
     return try write { transaction in
       let restorer = Restorer(transaction: transaction)
-      var restored = try restorer.carryOut(plan)
+      var restored = plan.isUnchanged ? try restorer.unchanged(plan) : try restorer.carryOut(plan)
+      guard !restored.isUnchanged || !descendants.isEmpty else {
+        throw RestoreError.noDescendants(table: restored.table, key: restored.key)
+      }
       for descendant in descendants { _ = try restorer.carryOut(descendant) }
       restored.descendants = descendants.count
       return restored
@@ -61,6 +67,8 @@ struct RestorePlan {
   let generation: UInt64
   /// The values to write, or nil to delete the row.
   var values: [Int64: Value]?
+  /// Whether nothing is written, because only the records that refer to this live one are wanted.
+  var isUnchanged = false
 }
 
 /// Restores values that were overwritten or deleted.
@@ -71,7 +79,7 @@ struct Restorer: Step {
     _ wanted: Restoration, _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> RestorePlan {
     switch wanted {
-    case .record(let name, let key, let columns, _, let zone):
+    case .record(let name, let key, let columns, let descendants, let zone):
       guard let number = catalog.knownTable(name) else {
         throw StoreError.unknownTable(name)
       }
@@ -86,7 +94,7 @@ struct Restorer: Step {
         }
         return table.columns[index].id
       }
-      return try plan(ref, place, numbers, reader)
+      return try plan(ref, place, numbers, descendants: descendants, reader)
     case .conflict(let id):
       guard let found = try transaction.conflicts.find(id), let zone = try transaction.counters.read(id: found.zone)
       else {
@@ -186,7 +194,8 @@ struct Restorer: Step {
   }
 
   private func plan(
-    _ ref: RecordRef, _ place: ZoneRecords, _ columns: [Int64], _ reader: (ZoneID) throws -> ChangeSetReader
+    _ ref: RecordRef, _ place: ZoneRecords, _ columns: [Int64], descendants: Bool,
+    _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> RestorePlan {
     let name = try catalog.tableName(ref.table)
     guard let record = try place.load(ref) else { throw RestoreError.unknownRecord(table: name, key: ref.key) }
@@ -194,7 +203,11 @@ struct Restorer: Step {
     var plan = RestorePlan(ref: ref, zone: place.zone.id, generation: record.generation, values: nil)
     if let reason = record.held { throw RestoreError.held(reason) }
     if record.isAlive {
-      guard !columns.isEmpty else { throw RestoreError.lives(table: name, key: ref.key) }
+      guard !columns.isEmpty else {
+        guard descendants else { throw RestoreError.lives(table: name, key: ref.key) }
+        plan.isUnchanged = true
+        return plan
+      }
       let state = try place.state(ref, record)
       let beaten = try log.beaten(ref, state)
       var former: [Int64: ZoneRecords.State.Cell] = [:]
@@ -237,22 +250,26 @@ struct Restorer: Step {
 
   /// Returns the records that were deleted with the record or after it, and that referred to it directly or through
   /// others. Parents come before children. The deletes that follow from a parent's delete have the same time or a later
-  /// one.
+  /// one. If the record was born again since, records that were written after its birth don't count.
   func descendants(
     of root: RestorePlan, _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> [RestorePlan] {
     guard let zone = try transaction.counters.read(id: root.zone) else { return [] }
     let records = ZoneRecords(transaction, zone: zone)
-    guard let deleted = try records.load(root.ref), !deleted.isAlive else { return [] }
+    guard let record = try records.load(root.ref) else { return [] }
+    let log = LogReader(transaction: transaction, zone: zone.id, reader: try reader(zone.zone))
+    let reborn = record.isAlive ? record.stamps.life ?? record.stamps.base : nil
+    guard let deleted = try record.isAlive ? log.lastDelete(of: root.ref) : record.stamps.latest else { return [] }
     var generations: [RecordRef: UInt64] = [:]
     for table in closure(of: root.ref.table) {
       for ref in try transaction.recordRows.deleted(of: table.id, in: zone.id) where ref != root.ref {
-        guard let record = try records.load(ref), record.stamps.latest >= deleted.stamps.latest else { continue }
+        guard let record = try records.load(ref), record.stamps.latest >= deleted else { continue }
         generations[ref] = record.generation
       }
     }
-    let log = LogReader(transaction: transaction, zone: zone.id, reader: try reader(zone.zone))
-    let lives = try log.lastLives(before: generations)
+    let lives = try log.lastLives(before: generations).filter { _, state in
+      reborn.map { reborn in state.cells.values.allSatisfy { $0.stamp.time < reborn.time } } ?? true
+    }
     var (found, parents): ([RestorePlan], [RecordRef]) = ([], [root.ref])
     while let parent = parents.popLast() {
       for reference in catalog.table(parent.table)?.referrers ?? [] {
@@ -282,6 +299,13 @@ struct Restorer: Step {
       }
     }
     return found.values.sorted { $0.id < $1.id }
+  }
+
+  /// Returns the report of a live record of which nothing is restored.
+  func unchanged(_ plan: RestorePlan) throws -> RestoredRecord {
+    RestoredRecord(
+      table: try catalog.tableName(plan.ref.table), key: plan.ref.key, values: [:], isUnchanged: true, lacking: [],
+      gone: [], waitsFor: [])
   }
 
   func carryOut(_ plan: RestorePlan) throws -> RestoredRecord {

@@ -16,6 +16,17 @@ extension LogReader {
     return lives
   }
 
+  /// Returns the time of the last delete of a record, or nil if the log has none.
+  func lastDelete(of ref: RecordRef) throws -> HybridTime? {
+    var last: HybridTime?
+    try forEachState { other, state in
+      guard other == ref else { return }
+      let state = try state()
+      if !state.isAlive, let time = state.life?.time { last = max(last ?? time, time) }
+    }
+    return last
+  }
+
   /// Returns the previous value of each column.
   func beaten(_ ref: RecordRef, _ state: State) throws -> [Int64: Value] {
     var cells: [Int64: State.Cell] = [:]

@@ -133,7 +133,7 @@ import Testing
       let wanted = Restoration.record(table: "reminders", key: .text("r1"), columns: [], descendants: true, zone: zone)
       _ = try bob.store.history.restore(wanted, bob.reader)
     }
-    #expect(throws: RestoreError.lives(table: "reminders", key: .text("r1"))) { try restore(in: nil) }
+    #expect(throws: RestoreError.noDescendants(table: "reminders", key: .text("r1"))) { try restore(in: nil) }
     let taken = RestoreError.taken(table: "reminders", key: .text("r1"), by: SharedList.bobs)
     #expect(throws: taken) { try restore(in: SharedList.share) }
     // The other record leaves the key later than the discarded one.

@@ -156,15 +156,19 @@ public struct SchemaReport: Codable, Hashable, Sendable {
     @OrNull public var former: String?
     /// The missing columns.
     public var columns: [String]
+    /// Those of them that other devices have in place of a column of this file, by that column's name.
+    public var renamed: [String: String]
     /// The SQL that creates them.
     public var statements: [String]
     /// Why the node can't create them. It is nil if the node can.
     @OrNull public var refusal: String?
 
     package init(
-      table: String, exists: Bool, former: String?, columns: [String], statements: [String], refusal: String?
+      table: String, exists: Bool, former: String?, columns: [String], renamed: [String: String] = [:],
+      statements: [String], refusal: String?
     ) {
       (self.table, self.exists, self.former, self.columns) = (table, exists, former, columns)
+      self.renamed = renamed
       (self.statements, self.refusal) = (statements, refusal)
     }
   }

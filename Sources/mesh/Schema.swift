@@ -72,32 +72,40 @@ struct Schema: AsyncParsableCommand {
   }
 
   private func show(_ missing: SchemaReport.Missing, applied: Bool) {
-    let columns = missing.columns.joined(separator: ", ")
-    let isUntracked = missing.exists && columns.isEmpty
-    let (what, done): (String, String) =
-      if let former = missing.former {
-        ("table \(missing.table), which is \(former) here", "renamed")
-      } else if isUntracked {
-        ("table \(missing.table)", "tracked")
-      } else if missing.exists {
-        ("columns of \(missing.table): \(columns)", "created")
-      } else {
-        ("table \(missing.table) (\(columns))", "created")
-      }
-    if let refusal = missing.refusal { return Output.facts([("refused", what), ("", refusal)]) }
+    let parts = Self.parts(missing)
+    if let refusal = missing.refusal {
+      return Output.facts(parts.map { ("refused", $0.missing) } + [("", refusal)])
+    }
     if applied {
-      Output.facts([(done, missing.former.map { "table \($0) to \(missing.table)" } ?? what)])
-    } else if isUntracked {
-      Output.facts([
-        ("untracked", "\(what), which is here: mesh track \(missing.table), or mesh schema --apply")
-      ])
+      Output.facts(parts.map { ($0.verb, $0.done) })
+    } else if missing.exists && missing.columns.isEmpty && missing.former == nil {
+      let table = "table \(missing.table)"
+      Output.facts([("untracked", "\(table), which is here: mesh track \(missing.table), or mesh schema --apply")])
     } else {
-      Output.facts([("missing", what)])
+      Output.facts(parts.map { ("missing", $0.missing) })
     }
     if !applied || missing.statements.contains(where: { $0.contains(" RENAME ") }) {
       for statement in missing.statements {
         for line in statement.split(separator: "\n") { Output.print("  " + printable(String(line))) }
       }
     }
+  }
+
+  /// Returns the missing parts of a table: how each is described while it is missing and once it is done, and the verb
+  /// for that.
+  private static func parts(_ missing: SchemaReport.Missing) -> [(verb: String, missing: String, done: String)] {
+    let table = missing.table
+    if let former = missing.former {
+      return [("renamed", "table \(table), which is \(former) here", "table \(former) to \(table)")]
+    }
+    let names = Set(missing.renamed.values)
+    let columns = missing.columns.filter { !names.contains($0) }.joined(separator: ", ")
+    guard missing.exists else { return [("created", "table \(table) (\(columns))", "table \(table) (\(columns))")] }
+    guard !missing.columns.isEmpty else { return [("tracked", "table \(table)", "table \(table)")] }
+    let created = "columns of \(table): \(columns)"
+    return (columns.isEmpty ? [] : [("created", created, created)])
+      + missing.renamed.sorted { $0.key < $1.key }.map { former, name in
+        ("renamed", "column \(name) of \(table), which is \(former) here", "column \(former) of \(table) to \(name)")
+      }
   }
 }

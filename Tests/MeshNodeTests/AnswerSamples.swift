@@ -172,7 +172,9 @@ enum AnswerSamples {
       SchemaReport(
         applied: true,
         missing: [
-          .init(table: "notes", exists: false, former: nil, columns: ["id"], statements: ["CREATE"], refusal: "no")
+          .init(
+            table: "notes", exists: false, former: nil, columns: ["id"], renamed: ["key": "id"], statements: ["CREATE"],
+            refusal: "no")
         ],
         different: [
           .init(table: "notes", column: "id", device: "device-2", name: "laptop", here: "id TEXT", there: "id INT"),

@@ -163,6 +163,21 @@ extension Daemons {
       }
     }
 
+    @Test("schema --apply says which column it renames, and which it creates")
+    func aRenamedColumnIsCalledRenamed() async throws {
+      try await MeshProcess.pair { tower, laptop, _ in
+        try await tower.insertNotes(0..<3, prefix: "n")
+        try await tower.settled(with: "laptop")
+        try await tower.sqlite("ALTER TABLE notes RENAME COLUMN text TO body; ALTER TABLE notes ADD COLUMN mood TEXT")
+        try await tower.settled(with: "laptop")
+        let missing = try await laptop.done("schema").stdout
+        #expect(missing.contains("missing  columns of notes: mood\n"))
+        #expect(missing.contains("missing  column body of notes, which is text here\n"))
+        let applied = try await laptop.done("schema", "--apply").stdout
+        #expect(applied.contains("created  columns of notes: mood\nrenamed  column text of notes to body\n"))
+      }
+    }
+
     @Test("a column that is renamed or dropped while the daemon runs loses no edit")
     func aColumnThatIsRenamedOrDroppedUnderARunningDaemonLosesNothing() async throws {
       try await MeshProcess.pair { tower, laptop, _ in

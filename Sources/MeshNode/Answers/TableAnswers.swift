@@ -110,8 +110,8 @@ struct TableAnswers: NodePart {
       applied: isApplied,
       missing: missing.map {
         SchemaReport.Missing(
-          table: $0.table, exists: $0.exists, former: $0.former, columns: $0.columns, statements: $0.statements,
-          refusal: $0.refusal)
+          table: $0.table, exists: $0.exists, former: $0.former, columns: $0.columns, renamed: $0.renamed,
+          statements: $0.statements, refusal: $0.refusal)
       },
       different: try foreignSchemas().map { different in
         SchemaReport.Difference(

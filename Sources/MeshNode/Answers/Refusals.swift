@@ -57,7 +57,7 @@ extension RestoreError: Refusing {
         "restore.nothing"
       case .held: "record.held"
       case .changed: "record.changed"
-      case .refused: "restore.refused"
+      case .refused, .readOnly: "restore.refused"
       @unknown default: "restore.failed"
       }
     return Refusal(code: code, message: description)

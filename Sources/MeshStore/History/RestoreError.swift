@@ -38,6 +38,10 @@ package enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
   ///
   /// - Parameter values: The values to restore, by column.
   case refused(String, values: [String: Value])
+  /// The record belongs to a share that this account may not write to.
+  ///
+  /// - Parameter values: The values to restore, by column.
+  case readOnly(values: [String: Value])
 
   package var description: String {
     switch self {
@@ -88,6 +92,9 @@ package enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
     case .changed: "the record was written to meanwhile: look at the row, and run the command again."
     case .refused(let text, let values):
       "the table refuses what was to be restored: \(text). Write the row yourself, with values that fit. Refused were: "
+        + "\(Self.listed(values))."
+    case .readOnly(let values):
+      "the share of the record is read-only here, so nothing can be put back into it. Copy what you need elsewhere: "
         + "\(Self.listed(values))."
     }
   }

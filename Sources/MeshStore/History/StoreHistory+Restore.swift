@@ -334,7 +334,9 @@ struct Restorer: Step {
     do {
       try ReceiptWriter(transaction: transaction).writeAgain(plan.ref, values, table)
     } catch let error as DatabaseError where error.refusesRow && sql.isInTransaction {
-      throw RestoreError.refused(error.reason, values: try named(values ?? [:]))
+      let refused = try named(values ?? [:])
+      throw error.message == ZoneStanding.refusal
+        ? RestoreError.readOnly(values: refused) : RestoreError.refused(error.reason, values: refused)
     }
     // A long BLOB is given by its name, whatever its length.
     let known = wanted?.filter { table.indexes[$0.key] != nil && values?[$0.key] != nil }

@@ -111,6 +111,25 @@ import Testing
     #expect(conflict.hasBytes == true)
   }
 
+  @Test("a read-only participant's own values of a row that the owner deleted are shown and can't be restored")
+  func restored() throws {
+    let alice = try SharedList.alice()
+    let bob = try bob(of: alice)
+    try ownColumns(bob, alice)
+    try alice.run("DELETE FROM reminders WHERE id = 'r1'")
+    try converge([alice, bob])
+    let conflicts = try bob.store.conflicts.list(ConflictFilter(table: "reminders", limit: 9)).conflicts
+    let id = try #require(conflicts.first).id
+    let error = try #require(
+      #expect(throws: RestoreError.self) { try bob.store.history.restore(.conflict(id)) { bob.reader($0) } })
+    guard case .readOnly(let values) = error else {
+      Issue.record("\(error)")
+      return
+    }
+    #expect(values["rank"] == .text("mine") && error.description.contains("rank = 'mine'"))
+    #expect(!error.description.contains("Write the row"))
+  }
+
   @Test("a read-only participant's own values stay with a row that is out of its table for a while")
   func withdrawn() throws {
     let alice = try SharedList.alice()

@@ -27,7 +27,7 @@ struct Backup: AsyncParsableCommand {
   var file: String
 
   func run() async throws {
-    let request = BackupRequest(file: try Home.absolute(file))
+    let request = BackupRequest(file: try Home.absolute(file, of: "copy"))
     let report = try await home.access().perform(request, telling: "copying")
     if json.isOn { return try Output.json(report) }
     Output.facts([

@@ -73,7 +73,7 @@ struct Init: AsyncParsableCommand {
 
   private func options() throws -> InitOptions {
     InitOptions(
-      database: try Home.absolute(database),
+      database: try Home.absolute(database, of: "database"),
       accountName: account ?? Self.name(ProcessInfo.processInfo.environment["USER"], else: "account"),
       deviceName: device ?? Self.name(ProcessInfo.processInfo.hostName, else: "device"),
       link: try link.map { try Input.invite($0, printedBy: "mesh device invite") },

@@ -4,6 +4,11 @@ import Testing
 @testable import MeshNode
 
 @Suite struct HomeTests {
+  @Test("an empty path is refused with the name of what it should lead to") func anEmptyPath() throws {
+    let error = #expect(throws: HomeError.self) { try Home.absolute("", of: "database") }
+    #expect(error?.message == "the path of the database is empty.")
+  }
+
   private func code(_ body: () throws -> Void) -> HomeError.Code? {
     do {
       try body()

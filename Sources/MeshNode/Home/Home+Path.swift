@@ -22,8 +22,12 @@ extension Home {
   package static func last(of database: String) -> Home? { DatabaseLock.lastHome(of: database) }
 
   /// Returns the path from the root, without `.`, empty parts and a closing slash. Links are not resolved.
-  public static func absolute(_ path: String) throws(HomeError) -> String {
-    guard !path.isEmpty, !path.utf8.contains(0) else { throw HomeError(.name, "an empty path names no directory.") }
+  ///
+  /// - Parameter what: The thing that the path leads to, for the message of the error.
+  public static func absolute(_ path: String, of what: String = "home") throws(HomeError) -> String {
+    guard !path.isEmpty, !path.utf8.contains(0) else {
+      throw HomeError(.name, "the path of the \(what) \(path.isEmpty ? "is empty" : "contains a zero byte").")
+    }
     var full = path
     if !path.hasPrefix("/") {
       guard let here = getcwd(nil, 0) else { throw Disk.failure("find", "the working directory") }

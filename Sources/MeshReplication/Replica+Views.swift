@@ -55,9 +55,11 @@ extension Replica {
     account.certificates[device] ?? accounts.states.values.lazy.compactMap { $0.certificates[device] }.first
   }
 
-  /// Returns whether the device is revoked by its account, which may be any known account.
+  /// Returns whether the device is revoked by its account, which may be any known account. Revocations by other
+  /// accounts don't count, because anybody can make them.
   package func isRevoked(_ device: DeviceID) -> Bool {
-    account.isRevoked(device) || accounts.states.values.contains { $0.isRevoked(device) }
+    account.isRevoked(device)
+      || certificate(of: device).flatMap { accounts.states[$0.account] }?.isRevoked(device) ?? false
   }
 
   /// The reason that this machine's clock is not believed, or nil if it is. Nothing is signed while there is one.

@@ -100,6 +100,26 @@ extension Daemons {
       }
     }
 
+    @Test("verify and the doctor report rows that a program replaced by their rowid, and a rescan deletes them")
+    func rowsReplacedByTheirRowID() async throws {
+      try await MeshProcess.pair { tower, laptop, _ in
+        try await tower.sqlite("INSERT INTO notes VALUES ('n1', 'milk', 1), ('n2', 'eggs', 0)")
+        try await tower.settled(with: "laptop")
+        try await tower.sqlite(
+          "REPLACE INTO notes (rowid, id, text) SELECT rowid, 'n3', 'bread' FROM notes WHERE id = 'n1'")
+        try await tower.done("wait")
+        let verified = try await tower.run("verify")
+        #expect(verified.status == ExitStatus.no.rawValue && verified.stdout.contains("rows here are not sent"))
+        let fault = try #require(try await faults(tower)["table"])
+        #expect(fault.what.contains("1 row has vanished from notes unnoticed"))
+        try await tower.done("rescan", "notes")
+        try await tower.settled(with: "laptop")
+        #expect(try await tower.run("verify").status == 0)
+        #expect(try await faults(tower)["table"] == nil)
+        #expect(try await laptop.sqlite("SELECT id FROM notes ORDER BY id") == "n2\nn3\n")
+      }
+    }
+
     @Test("the doctor reports held records and a peer's address that doesn't answer")
     func recordsThatAreHeldAndAddressesThatNobodyAnswersAreNamed() async throws {
       try await MeshProcess.pair { tower, laptop, _ in

@@ -114,8 +114,13 @@ struct WaitAnswers: NodePart {
       if comparisons.isEmpty, isOver || !mayConnect { throw noMember }
       let locked = lock.messageWithAdvice
       if isOver || locked == nil && !comparisons.isEmpty && comparisons.allSatisfy(\.isDecided) {
+        let hasVanished = try !store.capture.vanishedRows().isEmpty
         return VerifyReport(
-          comparisons: comparisons.map(\.comparison), locked: locked,
+          comparisons: comparisons.map {
+            var comparison = $0.comparison
+            if hasVanished, comparison.outcome == .equal { comparison.outcome = .unsentHere }
+            return comparison
+          }, locked: locked,
           older: try store.held.refused(limit: Self.olderNamed).map {
             VerifyReport.Older(zone: $0.zone.description, table: $0.table, key: ReportedValue($0.key))
           }, olderCount: try store.figures.refusedCount(), held: try HeldAnswers(context: context).counts())

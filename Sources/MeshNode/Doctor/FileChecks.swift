@@ -106,6 +106,13 @@ struct FileChecks: NodePart {
           + "mesh track on that, and mesh untrack \(different.table).")
     }
     checks += try store.capture.faults().map(check)
+    checks += try store.capture.vanishedRows().map { table, rows in
+      HealthCheck(
+        "table", .alarm,
+        "\(rows.counted("row has", "rows have")) vanished from \(table) unnoticed. SQLite calls no trigger for a row that a program "
+          + "replaces by its rowid.",
+        wayOut: "To delete them on every machine: mesh rescan \(table). To keep them, insert them again.")
+    }
     checks += try store.capture.trackingFaults().map { fault in
       HealthCheck(
         "table", .warning, "A synchronized table has changed since it was tracked. \(fault)",

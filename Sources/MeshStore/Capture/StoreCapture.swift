@@ -69,6 +69,20 @@ package final class StoreCapture: CaptureStore, StorePart {
     }
   }
 
+  /// Returns the tables that lack rows of records that they show, with the number of these rows, if no write is
+  /// pending. SQLite calls no trigger for a row that a program replaces by its `rowid`.
+  package func vanishedRows() throws -> [(table: String, rows: Int)] {
+    try read { transaction in
+      guard try transaction.dueUpkeep() == nil, try transaction.pending.isEmpty() else { return [] }
+      return try transaction.tableList.inPlace().compactMap { id in
+        guard let table = transaction.catalog.table(id) else { return nil }
+        let here = (table.schema.name, table.keyName)
+        let rows = try transaction.recordRows.countWithoutRow(.shown, of: id, here: here)
+        return rows == 0 ? nil : (table.schema.name, rows)
+      }
+    }
+  }
+
   /// Returns whether some writes of programs are not captured yet.
   package func isDue() throws -> Bool { try read { try $0.dueUpkeep() != nil } }
 

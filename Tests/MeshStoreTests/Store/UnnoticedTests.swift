@@ -138,4 +138,17 @@ import Testing
     #expect(try a.digest() == b.digest())
     #expect(try b.rows("SELECT v FROM t WHERE id = 'k2'") == ["\"v1\""])
   }
+
+  @Test("rows that a program replaces by their rowid are counted until a rescan, which sends their deletes")
+  func rowsReplacedByTheirRowID() throws {
+    let (a, b) = try peers()
+    #expect(try a.store.capture.vanishedRows().isEmpty)
+    try a.run("REPLACE INTO t (rowid, id, a) SELECT rowid, 'new', 1 FROM t WHERE id = 'k'")
+    try synchronize([a, b])
+    #expect(try a.store.capture.vanishedRows().map(\.rows) == [1] && b.store.capture.vanishedRows().isEmpty)
+    try a.store.capture.rescan(tables: ["t"])
+    try synchronize([a, b])
+    #expect(try a.store.capture.vanishedRows().isEmpty)
+    try expectEqual([a, b], "SELECT id FROM t ORDER BY id", ["\"l\"", "\"n\"", "\"new\""])
+  }
 }

@@ -87,8 +87,8 @@ package final class Replica: Part {
     greeting = Greeting(context, exchange, schema, membership, changes, devices, admission)
     ticks = Ticks(
       context, clocks: clocks, standings: standings, logs: logs, keys: keys, acknowledgements: acknowledgements,
-      membership: membership, changes: changes, copies: copies, downloads: downloads, administration: administration,
-      admission: admission, greeting: greeting)
+      membership: membership, changes: changes, localWrites: localWrites, copies: copies, downloads: downloads,
+      administration: administration, admission: admission, greeting: greeting)
     worker = Worker(
       context: context, clocks: clocks, changes: changes, localWrites: localWrites, reverts: reverts, merges: merges,
       acknowledgements: acknowledgements, downloads: downloads, standings: standings)

@@ -10,6 +10,8 @@ final class LocalWrites: Part {
   /// The number of rows that were compared with the merged values since the start, and of those that had changed
   /// unnoticed.
   private(set) var compared = (rows: 0, differences: 0)
+  /// The shares of this account whose root a program deleted. Their deletes are signed.
+  private var deletedRoots: Set<ZoneID> = []
 
   init(
     _ context: Context, _ writers: Writers, _ schema: SchemaExchange, _ acknowledgements: Acknowledgements,
@@ -81,8 +83,25 @@ final class LocalWrites: Part {
     } else if progress.hasMore {
       due.note(.upkeep)
     }
-    // The deletes are sent first, so other devices of the account merge them before the share ends there.
-    for zone in progress.deletedRoots { try shares.rootDeleted(zone, now: now) }
+    for zone in progress.deletedRoots {
+      if zones[zone]?.state.owner == account.id {
+        deletedRoots.insert(zone)
+      } else {
+        try shares.rootDeleted(zone, now: now)
+      }
+    }
+  }
+
+  /// True if shares are about to end because a program deleted their roots.
+  var needsTick: Bool { !deletedRoots.isEmpty }
+
+  /// Ends the shares whose roots were deleted. The deletes were sent before, so other devices of the account merge them
+  /// before the share ends there.
+  func endDeletedShares(now: Moment) throws {
+    for zone in deletedRoots.sorted() {
+      try shares.rootDeleted(zone, now: now)
+      deletedRoots.remove(zone)
+    }
   }
 
   /// Sends what was signed, after the home has stored its number outside the database.

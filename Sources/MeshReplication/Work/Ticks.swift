@@ -13,6 +13,7 @@ final class Ticks: Part {
   private let acknowledgements: Acknowledgements
   private let membership: Membership
   private let changes: ControlChanges
+  private let localWrites: LocalWrites
   private let copies: AssetCopies
   private let downloads: AssetDownloads
   private let administration: Administration
@@ -25,8 +26,9 @@ final class Ticks: Part {
 
   init(
     _ context: Context, clocks: Clocks, standings: StandingBook, logs: ControlLogs, keys: KeyRing,
-    acknowledgements: Acknowledgements, membership: Membership, changes: ControlChanges, copies: AssetCopies,
-    downloads: AssetDownloads, administration: Administration, admission: ShareAdmission, greeting: Greeting
+    acknowledgements: Acknowledgements, membership: Membership, changes: ControlChanges, localWrites: LocalWrites,
+    copies: AssetCopies, downloads: AssetDownloads, administration: Administration, admission: ShareAdmission,
+    greeting: Greeting
   ) {
     self.context = context
     self.clocks = clocks
@@ -36,6 +38,7 @@ final class Ticks: Part {
     self.acknowledgements = acknowledgements
     self.membership = membership
     self.changes = changes
+    self.localWrites = localWrites
     self.copies = copies
     self.downloads = downloads
     self.administration = administration
@@ -45,7 +48,7 @@ final class Ticks: Part {
 
   /// Returns whether something waits for one of the next ticks. Without it, two ticks a second are enough.
   var isNeeded: Bool {
-    downloads.needsTick || copies.needsTick || standings.isDropping || changes.hasUnread
+    downloads.needsTick || copies.needsTick || localWrites.needsTick || standings.isDropping || changes.hasUnread
       || zones.values.contains(where: \.acknowledgements.isOwed) || sessions.needsTick
   }
 
@@ -65,6 +68,7 @@ final class Ticks: Part {
     try acknowledgements.tick(now: now)
     membership.endOutsiders(now: now)
     try downloads.tick(now: now)
+    try localWrites.endDeletedShares(now: now)
     try standings.endPostponed()
     clocks.tell(now)
     if now.steady &- lastRound > Self.roundInterval || lastRound == .min {

@@ -98,9 +98,10 @@ final class LocalWrites: Part {
   /// Ends the shares whose roots were deleted. The deletes were sent before, so other devices of the account merge them
   /// before the share ends there.
   func endDeletedShares(now: Moment) throws {
-    for zone in deletedRoots.sorted() {
-      try shares.rootDeleted(zone, now: now)
-      deletedRoots.remove(zone)
+    for id in deletedRoots.sorted() {
+      // A device that was revoked in the meantime can't stop the share.
+      if let zone = zones[id], mayWrite(zone) { try shares.rootDeleted(id, now: now) }
+      deletedRoots.remove(id)
     }
   }
 

@@ -14,8 +14,6 @@ final class StandingBook: Part {
   var hasPrivateZone: Bool { standings.contains { $0.role == .privateZone } }
   /// Shares that this device stopped itself, with what it had merged.
   private var stoppedHere: Set<ZoneID> = []
-  /// Stopped shares whose records stay until this device has merged what its peers have.
-  private var postponed: Set<ZoneID> = []
   /// Ended shares whose rows are no longer in the file.
   private var dropped: Set<ZoneID> = []
   /// Ended shares whose rows may be partly deleted.
@@ -33,7 +31,6 @@ final class StandingBook: Part {
 
   /// Tells the store the standing of each zone on this device, if it has changed.
   func update() throws {
-    postponed = []
     let now = try zones.values.compactMap(standing).sorted { $0.zone < $1.zone }
     guard now != standings else { return }
     let mayKeep = keepsCopies || keepsRows != nil
@@ -73,7 +70,6 @@ final class StandingBook: Part {
         }
       }
     let isStopped = try role == .owned && state.isStopped && (hasEnded(state.zone) || isCaughtUp(state.zone))
-    if role == .owned, state.isStopped, !isStopped { postponed.insert(state.zone) }
     return ZoneStanding(
       zone: state.zone, role: role, root: state.root, owner: owner == account.id ? nil : owner, isStopped: isStopped)
   }
@@ -85,9 +81,13 @@ final class StandingBook: Part {
 
   /// Makes the records of stopped shares private once this device has merged what its peers have.
   func endPostponed() throws {
-    guard !postponed.isEmpty else { return }
+    guard standings.contains(where: isPostponed) else { return }
     try update()
     try noticePending()
+  }
+
+  private func isPostponed(_ standing: ZoneStanding) -> Bool {
+    standing.role == .owned && !standing.isStopped && zones[standing.zone]?.state.isStopped == true
   }
 
   private func hasEnded(_ zone: ZoneID) -> Bool { standings.contains { $0.zone == zone && $0.isStopped } }

@@ -51,7 +51,7 @@ public final class SyncEngine: Observable, Sendable {
   ///   - node: The place of the node's keys, and the addresses for other devices.
   ///   - defaultZone: The name of the account's own zone, which is the account's name. It is used when the account is
   ///     created. Nil means the user's name.
-  ///   - startImmediately: Whether to start the engine at once. Nil means true, and false in a test and a preview.
+  ///   - startImmediately: Whether to start the engine at once. Nil means true, except in a test or a preview.
   ///   - delegate: The object that is told about the account, shares, conflicts and held records.
   ///   - logger: The logger for the engine and its node. By default, it writes warnings and errors to standard error.
   /// - Throws: ``SyncError`` with every reason that the tables can't be synchronized.

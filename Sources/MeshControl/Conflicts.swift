@@ -73,6 +73,9 @@ public struct ConflictReport: Codable, Hashable, Sendable {
     public var value: ReportedValue
     /// Whether this side is the delete of the record. Its value is null then.
     public var deleted: Bool
+    /// Whether there is no record on this side, because the change set that created it was reverted. The device and the
+    /// time are those of the lost value then.
+    public var reverted: Bool
     /// The id of the device that wrote it.
     public var device: String
     /// The name of that device, if it is known.
@@ -86,10 +89,11 @@ public struct ConflictReport: Codable, Hashable, Sendable {
     public var bytesHere: Bool?
 
     package init(
-      value: ReportedValue, deleted: Bool = false, device: String, deviceName: String?, written: Date?,
+      value: ReportedValue, deleted: Bool = false, reverted: Bool = false, device: String, deviceName: String?,
+      written: Date?,
       imported: Bool = false, bytesHere: Bool? = nil
     ) {
-      (self.value, self.deleted, self.device) = (value, deleted, device)
+      (self.value, self.deleted, self.reverted, self.device) = (value, deleted, reverted, device)
       (self.deviceName, self.written, self.imported) = (deviceName, written, imported)
       self.bytesHere = bytesHere
     }

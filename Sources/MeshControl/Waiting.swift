@@ -179,6 +179,12 @@ public struct WaitReport: Codable, Hashable, Sendable {
   /// The number of records that this node has not where they should be, by reason. See ``HeldReport/counts``.
   public var held: [String: Int]
 
+  /// The tables whose writes this node doesn't capture, because their keys are not those of other devices.
+  public var uncaptured: [String]
+  /// The number of rows that vanished from a table unnoticed, by table: SQLite calls no trigger for a row that a program
+  /// replaces by its `rowid`.
+  public var vanished: [String: Int]
+
   /// The changes that one device is missing in one zone.
   public struct Missing: Codable, Hashable, Sendable {
     /// The id of the zone.
@@ -202,13 +208,17 @@ public struct WaitReport: Codable, Hashable, Sendable {
   /// - Parameter members: One for each member and zone in common.
   package init(
     working: Bool = false, pending: Int, tooLong: Int, members: [Missing], assets: LackingAssets = LackingAssets(),
-    locked: String? = nil, clock: String? = nil, held: [String: Int] = [:]
+    locked: String? = nil, clock: String? = nil, held: [String: Int] = [:], uncaptured: [String] = [],
+    vanished: [String: Int] = [:]
   ) {
     missing = members.filter { !$0.isComplete }
     without = members.filter { $0.isComplete && ($0.assets?.absent.assets ?? 0) > 0 }
     // Change sets that came meanwhile may wait for the lock as well.
-    complete = locked == nil && !working && pending == 0 && tooLong == 0 && missing.isEmpty && assets.coming.assets == 0
+    complete =
+      locked == nil && !working && pending == 0 && tooLong == 0 && missing.isEmpty && assets.coming.assets == 0
+      && uncaptured.isEmpty && vanished.isEmpty
     (self.working, self.pending, self.tooLong, self.assets) = (working, pending, tooLong, assets)
     (self.locked, self.clock, self.held) = (locked, clock, held)
+    (self.uncaptured, self.vanished) = (uncaptured, vanished)
   }
 }

@@ -12,11 +12,11 @@ extension Replica {
   /// Sentences about this device's instances that a person should know, since the start.
   package var notices: [String] { incidents.notices }
 
-  /// Notes that the database has nothing of this device, although it has signed change sets.
+  /// Notes that the database had nothing of this device, although it has signed change sets.
   package func noteOtherFile() {
     incidents.notify(
-      "the database has nothing of what this device synchronized: another file took its place, or it was created again. Put "
-        + "the right file there, or track this file's tables: mesh schema, and mesh track")
+      "the database had nothing of what this device synchronized: another file took its place, or it was created again. Track "
+        + "this file's tables: mesh schema, and mesh track")
   }
 
   /// The number of refused change sets since the start, by reason.

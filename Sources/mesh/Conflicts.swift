@@ -78,14 +78,20 @@ struct Conflicts: AsyncParsableCommand {
       let (winner, loser) = (conflict.winner, conflict.loser)
       table.add(
         "\(conflict.id)", conflict.table, "\(conflict.key)", conflict.column ?? "", "kept",
-        conflict.column == nil ? "the record" : winner.deleted ? "its delete" : "\(winner.value)",
-        winner.deviceName ?? winner.device, written(winner))
+        kept(conflict), winner.reverted ? "" : winner.deviceName ?? winner.device,
+        winner.reverted ? "" : written(winner))
       table.add(
         "", "", "", "", "lost",
         conflict.column == nil ? "its delete" : "\(loser.value)\(loser.bytesHere == false ? ", not here" : "")",
         loser.deviceName ?? loser.device, written(loser))
     }
     return table
+  }
+
+  private static func kept(_ conflict: ConflictReport) -> String {
+    if conflict.column == nil { return "the record" }
+    if conflict.winner.reverted { return "no record: it was reverted" }
+    return conflict.winner.deleted ? "its delete" : "\(conflict.winner.value)"
   }
 
   private static func written(_ side: ConflictReport.Side) -> String {

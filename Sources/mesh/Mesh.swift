@@ -28,7 +28,8 @@ struct Mesh: AsyncParsableCommand {
       """,
     version: MeshVersion.current.description,
     subcommands: [
-      Init.self, Track.self, Untrack.self, Rescan.self, Schema.self, Serve.self, Device.self, Account.self,
+      Init.self, Track.self, Untrack.self, Rescan.self, AcceptFile.self, Schema.self, Serve.self, Device.self,
+      Account.self,
       ShareCommand.self,
       Status.self,
       Peers.self,

@@ -74,6 +74,13 @@ struct Wait: AsyncParsableCommand {
         "\(report.tooLong.counted("row has", "rows have")) a value that is too long, or a key that is no valid text, and can't be sent: mesh held lists them."
       )
     }
+    for table in report.uncaptured {
+      Output.print("This machine captures no writes to \(printable(table)): mesh doctor says why.")
+    }
+    for (table, rows) in report.vanished.sorted(by: { $0.key < $1.key }) {
+      Output.print(
+        "\(rows.counted("row has", "rows have")) vanished from \(printable(table)) unnoticed: see mesh doctor.")
+    }
     if report.assets.coming.assets > 0 {
       Output.print("\(Output.blobs(report.assets.coming)) not here yet: mesh asset list shows them.")
     }

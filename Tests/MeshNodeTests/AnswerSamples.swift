@@ -166,7 +166,8 @@ enum AnswerSamples {
             zone: "zone-1", device: "device-2", name: "laptop", behind: .init(here: 0, there: 0),
             assets: .init(absent: .init(assets: 1, bytes: 9))),
         ], assets: missing, locked: "locked by process 7", clock: "the clock is ahead"),
-      WaitReport(pending: 0, tooLong: 0, members: [], held: ["constraint": 2]),
+      WaitReport(
+        pending: 0, tooLong: 0, members: [], held: ["constraint": 2], uncaptured: ["tags"], vanished: ["notes": 1]),
       TrackReport(tables: [.init(name: "notes", isPrivate: true, isShareable: false, rows: 3)]),
       UntrackReport(tables: ["notes"]), RescanReport(tables: ["notes"], rows: 3, differences: 1),
       SchemaReport(

@@ -39,23 +39,69 @@ extension Daemons {
       }
     }
 
-    @Test("a restored file from before mesh init is reported once")
+    private func refuses(_ laptop: MeshProcess, _ verb: String) async throws -> Bool {
+      let finished = try await laptop.run(verb)
+      return finished.status == ExitStatus.refused.rawValue && finished.stderr.contains("has nothing of mesh")
+        && finished.stderr.contains("mesh accept-file")
+    }
+
+    /// Expects that the node refuses its file without writing to it, until a person accepts the file.
+    private func expectRefusal(_ laptop: MeshProcess, bytes: Data) async throws {
+      try await eventually("the node refuses the file") { try await refuses(laptop, "status") }
+      #expect(FileManager.default.contents(atPath: laptop.database) == bytes)
+    }
+
+    @Test("a restored file from before mesh init is used once a person accepts it, and reported once")
     func restoredFromBeforeInit() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         let blank = "\(laptop.directory)/blank.db"
-        try await laptop.tool("sqlite3", blank, input: MeshProcess.schema)
+        try await laptop.tool(
+          "sqlite3", blank, input: MeshProcess.schema + "INSERT INTO notes VALUES ('mon', 'before', 1);")
         for day in ["mon", "tue"] {
           try await laptop.sqlite("INSERT INTO notes VALUES ('\(day)', 'day', 1)")
           try await laptop.settled(with: "tower")
           try await laptop.sqlite(".restore \(blank)")
-          try await laptop.done("wait")
+          try await eventually("the node refuses the file") { try await refuses(laptop, "wait") }
+          try await laptop.done("accept-file")
           try await laptop.done("track", "notes", "tags")
+          try await laptop.settled(with: "tower")
         }
+        #expect(try await laptop.rows() == tower.rows())
+        #expect(try await tower.ids() == "mon tue")
         let checks = try await laptop.report(DoctorReport.self, "doctor").checks.filter { $0.name == "history" }
         #expect(checks.map(\.state) == [.warning])
         #expect(checks.allSatisfy { $0.what.components(separatedBy: "another device sent change sets").count == 2 })
-        #expect(checks.allSatisfy { $0.what.contains("the database has nothing of what this device synchronized") })
+        #expect(checks.allSatisfy { $0.what.contains("the database had nothing of what this device synchronized") })
         #expect(try await laptop.run("status").stdout.contains("warning"))
+        let conflicts = try await laptop.report(ConflictsReport.self, "conflicts").conflicts
+        #expect(conflicts.contains { "\($0)".contains("before") })
+      }
+    }
+
+    @Test("another program's file at the path is left as it is, with and without a daemon")
+    func anotherFile() async throws {
+      try await MeshProcess.pair { tower, laptop, daemons in
+        _ = try await monday(laptop)
+        let other = "\(laptop.directory)/other.db"
+        try await laptop.tool(
+          "sqlite3", other, input: "CREATE TABLE stamps (id TEXT); INSERT INTO stamps VALUES ('penny');")
+        let bytes = try #require(FileManager.default.contents(atPath: other))
+        let right = "\(laptop.directory)/right.db"
+        try FileManager.default.moveItem(atPath: laptop.database, toPath: right)
+        try FileManager.default.moveItem(atPath: other, toPath: laptop.database)
+        try await expectRefusal(laptop, bytes: bytes)
+        for verb in ["wait", "verify"] { #expect(try await refuses(laptop, verb)) }
+        try await tower.sqlite("INSERT INTO notes VALUES ('wed', 'wednesday', 3)")
+        #expect(
+          try await laptop.report(DoctorReport.self, "doctor").checks.contains { $0.what.contains("nothing of mesh") })
+        daemons.laptop.send(SIGTERM)
+        _ = try await daemons.laptop.finished(within: MeshProcess.deadline)
+        try await expectRefusal(laptop, bytes: bytes)
+        #expect(try await refuses(laptop, "serve"))
+        try FileManager.default.moveItem(atPath: laptop.database, toPath: other)
+        try FileManager.default.moveItem(atPath: right, toPath: laptop.database)
+        _ = try await laptop.serve()
+        try await expectAll(tower, laptop, "mon tue wed")
       }
     }
 

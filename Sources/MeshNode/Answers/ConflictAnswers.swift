@@ -35,10 +35,10 @@ struct ConflictAnswers: NodePart {
 
   private func conflictReport(_ conflict: Conflict) -> ConflictReport {
     func side(
-      _ value: Value, _ stamp: Stamp, isDelete: Bool, hasBytes: Bool? = nil
+      _ value: Value, _ stamp: Stamp, isDelete: Bool, isReverted: Bool = false, hasBytes: Bool? = nil
     ) -> ConflictReport.Side {
       ConflictReport.Side(
-        value: ReportedValue(value), deleted: isDelete, device: stamp.author.device.description,
+        value: ReportedValue(value), deleted: isDelete, reverted: isReverted, device: stamp.author.device.description,
         deviceName: devices.name(of: stamp.author.device),
         written: stamp.time == .zero ? nil : Date(milliseconds: stamp.time.noted.milliseconds),
         imported: stamp.time.isImport,
@@ -47,7 +47,8 @@ struct ConflictAnswers: NodePart {
     return ConflictReport(
       id: conflict.id, zone: conflict.zone.description, table: conflict.table, key: ReportedValue(conflict.key),
       column: conflict.column,
-      winner: side(conflict.winnerValue, conflict.winner, isDelete: conflict.isWinnerDelete),
+      winner: side(
+        conflict.winnerValue, conflict.winner, isDelete: conflict.isWinnerDelete, isReverted: conflict.isReverted),
       loser: side(
         conflict.loserValue, conflict.loser, isDelete: conflict.column == nil, hasBytes: conflict.hasBytes),
       found: Date(milliseconds: conflict.found))

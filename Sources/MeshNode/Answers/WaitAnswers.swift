@@ -27,16 +27,22 @@ struct WaitAnswers: NodePart {
         if isOver || !mayConnect { throw noMember }
       } else {
         let report = try waitReport(here: false)
-        if report.complete || isOver { return try naming(report) }
+        if report.complete || isOver { return try naming(report, readingTables: report.complete) }
       }
       try await Task.sleep(for: Self.look)
     }
   }
 
-  /// Adds what is merged and not where it should be.
-  private func naming(_ report: WaitReport) throws -> WaitReport {
+  /// Adds what is merged and not where it should be, and what isn't captured.
+  ///
+  /// - Parameter readsTables: True to look for rows that vanished unnoticed, which reads all rows.
+  private func naming(_ report: WaitReport, readingTables readsTables: Bool = false) throws -> WaitReport {
     var report = report
     report.held = try HeldAnswers(context: context).counts()
+    guard readsTables else { return report }
+    report.uncaptured = try store.capture.uncapturedTables()
+    report.vanished = Dictionary(uniqueKeysWithValues: try store.capture.vanishedRows())
+    report.complete = report.uncaptured.isEmpty && report.vanished.isEmpty
     return report
   }
 

@@ -36,7 +36,7 @@ final class NodeDatabase {
     (self.time, self.logger) = (time, logger)
     current = try OpenDatabase(
       settings.configuration.database, home: home, keys: keys, account: account,
-      prepareConnection: app?.prepareConnection, lockPatience: lockPatience)
+      prepareConnection: app?.prepareConnection, isAppOwned: app != nil, lockPatience: lockPatience)
     try applySettings()
   }
 
@@ -235,7 +235,9 @@ final class NodeDatabase {
     do {
       current = try OpenDatabase(
         path, home: home, keys: keys, account: account, prepareConnection: app?.prepareConnection,
-        isReplacement: isReplacement)
+        isAppOwned: app != nil, isReplacement: isReplacement)
+    } catch let refusal as Refusal where refusal.code == "database.other" {
+      return suspend(refusal.code, refusal.message)
     } catch {
       return suspend(
         "database.replaced",

@@ -44,11 +44,17 @@ struct OpenDatabase {
   ///
   /// - Parameter isReplacement: True if the file replaced another one that was open. SQLite may have mixed the two, so
   ///   the whole file is read before it is trusted.
+  /// - Parameter isAppOwned: True if an app embeds the node. The app has its own file open, and may have made it again, so
+  ///   a file without anything of mesh is used.
   /// - Parameter lockPatience: The seconds that each step waits for another program's lock, or nil for the usual time.
   init(
     _ path: String, home: Home, keys: NodeKeys, account: AccountState,
-    prepareConnection: (@Sendable (OpaquePointer) -> Void)?, isReplacement: Bool = false, lockPatience: Double? = nil
+    prepareConnection: (@Sendable (OpaquePointer) -> Void)?, isAppOwned: Bool, isReplacement: Bool = false,
+    lockPatience: Double? = nil
   ) throws {
+    let vault = HomeVault(home: home)
+    let hasSigned = try vault.hasSigned()
+    if hasSigned, !isAppOwned { try Self.requireTables(path, home) }
     var lock = FileIdentity(at: path) == nil ? nil : try DatabaseLock(database: path, home: home)
     let store = try Self.store(path, home, keys.cryptography, lockPatience, prepareConnection)
     do {
@@ -60,12 +66,12 @@ struct OpenDatabase {
       guard known.isEmpty || known.contains(account.id) else {
         throw Refusal.foreignDatabase(path, of: known, home, account.id)
       }
-      let vault = HomeVault(home: home)
       replica = try Replica(
         store: store, vault: vault, account: account, secrets: keys.device,
         accountSigner: try NodeKeys.signer(home), cryptography: keys.cryptography, randomness: keys.cryptography)
       try AccountKeyFile(home: home).settle(replica)
-      if known.isEmpty, try vault.hasSigned() { replica.noteOtherFile() }
+      if known.isEmpty, hasSigned { replica.noteOtherFile() }
+      try AcceptedDatabase(home: home).forget()
       self.store = store
     } catch {
       try? store.close()
@@ -73,6 +79,22 @@ struct OpenDatabase {
       guard case ReplicaError.foreignDatabase = error else { throw error }
       throw Refusal.foreignDatabase(path, of: [], home, account.id)
     }
+  }
+
+  /// Refuses a file that has nothing of mesh, unless a person has accepted it. This comes before anything is written to
+  /// the file, which may be another program's.
+  private static func requireTables(_ path: String, _ home: Home) throws {
+    // Opening the store reports what else is wrong with the file.
+    guard let file = FileIdentity(at: path), let hasTables = try? Store.hasTables(path), !hasTables,
+      try AcceptedDatabase(home: home).identity() != file
+    else { return }
+    throw Refusal(
+      code: "database.other",
+      message:
+        "\(path) has nothing of mesh, although this device has synchronized its database: another file has taken its place, "
+        + "or it is a copy from before mesh init. So nothing is synchronized. Put the right file there. If this is the right "
+        + "file: mesh accept-file"
+    )
   }
 
   /// Opens the store, without creating a file. A new database in place of a missing one would only hide that it is

@@ -27,6 +27,8 @@ public enum HomeFile: Hashable, Sendable {
   case peers
   /// The tables that each app named to its sync engine.
   case appTables
+  /// The device and inode number of a file without anything of mesh that a person has accepted as the database.
+  case acceptedDatabase
   /// A directory with the bytes of assets that are not in their rows.
   case staging
   /// The socket at which the running daemon answers.
@@ -49,6 +51,7 @@ public enum HomeFile: Hashable, Sendable {
     case .links: "links"
     case .peers: "peers.json"
     case .appTables: "app-tables.json"
+    case .acceptedDatabase: "accepted-database"
     case .staging: "staging"
     case .controlSocket: "control.sock"
     case .lock: "lock"
@@ -59,8 +62,8 @@ public enum HomeFile: Hashable, Sendable {
   public var isSecret: Bool {
     switch self {
     case .deviceKey, .accountKey, .nextAccountKey, .recoveryKey, .zone: true
-    case .configuration, .accountState, .highWater, .place, .links, .peers, .appTables, .staging, .controlSocket,
-      .lock:
+    case .configuration, .accountState, .highWater, .place, .links, .peers, .appTables, .acceptedDatabase, .staging,
+      .controlSocket, .lock:
       false
     }
   }
@@ -68,8 +71,8 @@ public enum HomeFile: Hashable, Sendable {
   /// The files except the configuration that are in the home's own directory or have a fixed place below it. The account
   /// comes first: without its keys, it would look like one that this device has begun to join.
   static let others: [HomeFile] = [
-    .accountState, .highWater, .place, .links, .peers, .appTables, .deviceKey, .accountKey, .nextAccountKey,
-    .recoveryKey, .controlSocket, .lock,
+    .accountState, .highWater, .place, .links, .peers, .appTables, .acceptedDatabase, .deviceKey, .accountKey,
+    .nextAccountKey, .recoveryKey, .controlSocket, .lock,
   ]
 
   /// Returns whether `name` is the name of a zone's keys in `zones`, or of an asset in `staging`.

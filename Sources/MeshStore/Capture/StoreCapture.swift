@@ -64,10 +64,13 @@ package final class StoreCapture: CaptureStore, StorePart {
       let row = try transaction.counters.read(zone)?.id ?? 0
       // Rows that are not routed yet may belong to the zone.
       if try transaction.pending.mayHave(row) { return .pending }
-      return try transaction.held.hasUnsent(in: row) || transaction.tableList.hasUncaptured()
+      return try transaction.held.hasUnsent(in: row) || !transaction.tableList.uncaptured().isEmpty
         ? .unsendable : .nothing
     }
   }
+
+  /// Returns the tables whose writes are not captured, because their keys don't fit.
+  package func uncapturedTables() throws -> [String] { try read { try $0.tableList.uncaptured() } }
 
   /// Returns the tables that lack rows of records that they show, with the number of these rows, if no write is
   /// pending. SQLite calls no trigger for a row that a program replaces by its `rowid`.

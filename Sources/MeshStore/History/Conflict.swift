@@ -15,6 +15,9 @@ package struct Conflict: Hashable, Sendable {
   package var winnerValue: Value
   /// True if the winning write deleted the record.
   package var isWinnerDelete: Bool
+  /// True if the record's birth was reverted, so that no record is kept. Nobody wrote that, and `winner` is the loser's
+  /// stamp.
+  package var isReverted: Bool
   /// The stamp of the column's current value, or of the birth or delete that won.
   package var winner: Stamp
   /// Whether this file or the node's home has the bytes of a lost BLOB. Nil for any other value.

@@ -95,16 +95,23 @@ private struct CurrentConflicts: Step {
   /// Returns the conflict with the record's current values, or nil if no value is lost any more.
   func current(_ entry: Entry) throws -> Conflict? {
     var conflict = entry.lost
-    var (isAlive, zone) = (try isAlive(entry.ref, conflict.zone), conflict.zone)
-    // The record is gone now, as the delete that lost would have left it.
-    if entry.column == ZoneRecords.wholeRecord { return isAlive ? conflict : nil }
+    let state = try state(entry.ref, conflict.zone)
+    var (isAlive, zone) = (state.isAlive, conflict.zone)
+    if entry.column == ZoneRecords.wholeRecord {
+      // The record is gone now, as the delete that lost would have left it.
+      guard isAlive else { return nil }
+      // Its last edit is what keeps it.
+      conflict.winner = state.cells.values.reduce(conflict.winner) { max($0, $1.stamp) }
+      return conflict
+    }
     // A record that has moved to another zone is there with the value that was kept.
     if !isAlive, let place = try Restorer(transaction: transaction).placeToRestore(entry.ref),
       try place.load(entry.ref)?.isAlive == true
     {
       (isAlive, zone) = (true, place.zone.zone)
     }
-    conflict.isWinnerDelete = !isAlive
+    conflict.isReverted = !isAlive && state.generation == 0
+    conflict.isWinnerDelete = !isAlive && !conflict.isReverted
     // For a row that has no columns except its key, the conflict is over when the row exists again. If the key's
     // spelling is itself a value of the row, it is compared like any other value.
     if isAlive, conflict.loserValue == conflict.key, let table = catalog.table(entry.ref.table),
@@ -142,14 +149,16 @@ private struct CurrentConflicts: Step {
     return Conflict(
       id: entry.id, zone: entry.zone, table: try catalog.tableName(entry.ref.table), key: entry.ref.key,
       column: entry.column == ZoneRecords.wholeRecord ? nil : try catalog.displayedName(entry.column),
-      loserValue: entry.value, loser: loser, winnerValue: .null, isWinnerDelete: false,
+      loserValue: entry.value, loser: loser, winnerValue: .null, isWinnerDelete: false, isReverted: false,
       winner: try entry.winner.map(transaction.stamp) ?? loser, hasBytes: nil, wasLocal: entry.wasLocal,
       found: entry.noted)
   }
 
-  private func isAlive(_ ref: RecordRef, _ zone: ZoneID) throws -> Bool {
-    guard let row = try counters.read(zone) else { return false }
-    return try ZoneRecords(transaction, zone: row).load(ref)?.isAlive ?? false
+  /// Returns the merged state of a record. Its generation is 0 if the record isn't in the zone.
+  private func state(_ ref: RecordRef, _ zone: ZoneID) throws -> ZoneRecords.State {
+    guard let row = try counters.read(zone) else { return ZoneRecords.State() }
+    let records = ZoneRecords(transaction, zone: row)
+    return try records.load(ref).map { try records.state(ref, $0) } ?? ZoneRecords.State()
   }
 
   /// Returns a column's merged value.

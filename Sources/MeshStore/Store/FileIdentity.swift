@@ -5,6 +5,8 @@ package struct FileIdentity: Hashable, Sendable {
   package let device: UInt64
   package let inode: UInt64
 
+  package init(device: UInt64, inode: UInt64) { (self.device, self.inode) = (device, inode) }
+
   /// Follows symbolic links. Returns nil if there is no file.
   package init?(at path: String) {
     var status = stat()

@@ -1,4 +1,5 @@
 import CSQLite
+import GRDB
 package import MeshCore
 
 /// The replica in one SQLite file: the app's tables, and the tables of mesh beside them.
@@ -67,6 +68,13 @@ package final class Store: ReplicaStore {
     if try access.beginHistory() { capture.noteSilence() }
     try assets.sweep()
     access.file.waitAsUsual()
+  }
+
+  /// Returns whether the database has the tables of mesh. Reads the file, and writes nothing to it.
+  package static func hasTables(_ path: String) throws -> Bool {
+    let queue = try DatabaseQueue(path: path)
+    defer { try? queue.close() }
+    return try queue.read { try MeshTables.exist($0) }
   }
 
   /// The path of the database.

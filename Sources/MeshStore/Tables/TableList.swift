@@ -66,13 +66,14 @@ struct TableList {
     try sql.exists("SELECT 1 FROM mesh_table WHERE id = ? AND id IN (\(Self.untracked))", [.integer(table)])
   }
 
-  /// Returns whether a table is here that is not captured, because its key doesn't fit.
-  func hasUncaptured() throws -> Bool {
-    try sql.exists(
+  /// Returns the tables that are here and not captured, because their keys don't fit.
+  func uncaptured() throws -> [String] {
+    try sql.all(
       """
-      SELECT 1 FROM mesh_table JOIN main.sqlite_schema s ON s.type = 'table' AND s.name = mesh_table.name COLLATE NOCASE
-      WHERE tracked AND layout IS NOT NULL AND schema_row IS NULL
-      """)
+      SELECT s.name FROM mesh_table JOIN main.sqlite_schema s ON s.type = 'table' AND s.name = mesh_table.name COLLATE NOCASE
+      WHERE tracked AND layout IS NOT NULL AND schema_row IS NULL ORDER BY s.name
+      """
+    ) { $0.text(0) }
   }
 
   /// Returns the synchronized tables that are in the places in which they were when the triggers were last checked.

@@ -26,7 +26,38 @@ import Testing
     }
   }
 
-  @Test("nobody's conflicts displace those of others")
+  @Test("a lost delete names the edit that kept the record")
+  func editThatKeptTheRecord() throws {
+    let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)"
+    let (a, b) = (try Peer(1, schema: schema, track: ["t"]), try Peer(2, schema: schema, track: ["t"]))
+    try a.run("INSERT INTO t VALUES ('x', 'v')")
+    try synchronize([a, b])
+    try a.store.tables.untrack(["t"])
+    try a.run("DELETE FROM t")
+    try b.run("UPDATE t SET v = 'kept'")
+    try b.flush()
+    try a.pull(from: b)
+    try a.store.tables.track(tables: ["t"], now: a.now)
+    try synchronize([a, b])
+    try expectEqual([a, b], "SELECT v FROM t", ["\"kept\""])
+    let conflict = try #require(try a.store.conflicts.list(limit: 9).first)
+    #expect(conflict.column == nil && conflict.loser.author == a.author && conflict.winner.author == b.author)
+  }
+
+  @Test("a conflict about a record that was reverted says that no record is kept")
+  func revertedRecord() throws {
+    let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)"
+    let (a, b) = (try Peer(1, schema: schema, track: ["t"]), try Peer(2, schema: schema, track: ["t"]))
+    try b.run("INSERT INTO t VALUES ('x', 'v')")
+    try synchronize([a, b])
+    a.cuts = [b.author: 0]
+    try a.store.merges.cut(a.cuts, aftermath: [b.author: .kept], zone: Peer.zone, a.reader, now: a.now)
+    #expect(try a.rows("SELECT * FROM t") == [])
+    let conflict = try #require(try a.store.conflicts.list(limit: 9).first)
+    #expect(conflict.isReverted && !conflict.isWinnerDelete && conflict.loserValue == .text("v"))
+  }
+
+  @Test("no account's conflicts displace those of other accounts")
   func bounds() throws {
     let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)"
     let peers = try [1, 2, 3].map { try Peer($0, schema: schema, track: ["t"]) }

@@ -1,0 +1,40 @@
+import MeshStore
+
+/// The file that a person has accepted as the node's database, although it has nothing of mesh. The home keeps it until
+/// the node has opened the file.
+struct AcceptedDatabase {
+  let home: Home
+
+  /// Accepts the file that is at the path now. A file that is moved there later isn't accepted.
+  func accept(_ path: String) throws {
+    guard let file = FileIdentity(at: path) else {
+      throw HomeError(.fileMissing, "\(path), the database of this node, is missing: put the file there first.")
+    }
+    try home.write(.acceptedDatabase, Array("\(file.device) \(file.inode)\n".utf8))
+  }
+
+  /// Returns the file that was accepted, or nil if there is none.
+  func identity() throws -> FileIdentity? {
+    guard try home.exists(.acceptedDatabase) else { return nil }
+    let numbers = String(decoding: try home.read(.acceptedDatabase), as: UTF8.self).split { $0.isWhitespace }
+    guard numbers.count == 2, let device = UInt64(numbers[0]), let inode = UInt64(numbers[1]) else { return nil }
+    return FileIdentity(device: device, inode: inode)
+  }
+
+  func forget() throws {
+    if try home.exists(.acceptedDatabase) { try home.remove(.acceptedDatabase) }
+  }
+}
+
+extension Home {
+  /// Accepts the file at the path of the node's database, although it has nothing of mesh, and returns the path. The
+  /// node uses it the next time that it opens its database, which a running daemon does within a second.
+  public func acceptDatabase() throws -> String {
+    let path = try configuration().database
+    try AcceptedDatabase(home: self).accept(path)
+    return path
+  }
+
+  /// Forgets a file that was accepted, if the node hasn't opened it yet.
+  public func forgetAcceptedDatabase() throws { try AcceptedDatabase(home: self).forget() }
+}

@@ -75,9 +75,10 @@ struct Draft {
     return place.isFinal || (place.index + 1).isMultiple(of: StoreLimits.partsPerSync)
   }
 
-  /// Returns whether the pending log and the schema are those from which the plan was made.
+  /// Returns whether the pending log and the schema are those from which the plan was made, and all rows of the log
+  /// have a zone.
   func isCurrent(_ transaction: Transaction) throws -> Bool {
     try transaction.catalog.schemaVersion == plan.schemaVersion
-      && transaction.pending.last() == plan.lastID
+      && transaction.pending.last() == plan.lastID && !transaction.hasUnrouted()
   }
 }

@@ -81,6 +81,7 @@ struct Flusher {
     let isDurable = draft.endsBatch
     return try store.transact(isDurable: isDurable) { transaction in
       let isCurrent = try draft.isCurrent(transaction)
+      guard try isCurrent || transaction.routeAll() else { return .commit(.other(.nothing)) }
       hasher.budget = StoreLimits.hashedUnderLock
       defer { hasher.budget = nil }
       let drafting: Drafting = isCurrent ? .draft(draft) : try Draft.make(transaction, writer, now, sent, hasher)

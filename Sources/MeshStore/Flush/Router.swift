@@ -377,9 +377,22 @@ extension Transaction {
     let zones = try catalog.zones()
     guard zones.isRouted else { return hasWriter }
     guard zones.privateZone != nil else { return try !hasPending() }
+    return try routeAll() && !hasForbidden() && (hasWriter || !hasPending(zone))
+  }
+
+  /// Routes all pending rows inside a transaction. Returns false if there are too many.
+  func routeAll() throws -> Bool {
+    guard try hasUnrouted() else { return true }
     var router = try Router(self)
     try router.routeSlice()
-    return try !pending.hasUnrouted() && !hasForbidden() && (hasWriter || !hasPending(zone))
+    return try !hasUnrouted()
+  }
+
+  /// Returns whether rows are pending whose zone is to be found. A flush that doesn't know of such a row could send a
+  /// record with its move that a program has just deleted, and show it again.
+  func hasUnrouted() throws -> Bool {
+    let zones = try catalog.zones()
+    return try zones.isRouted && zones.privateZone != nil && pending.hasUnrouted()
   }
 
   /// Returns whether a pending write has moved the row of one of the records to another zone: it is leaving this zone,

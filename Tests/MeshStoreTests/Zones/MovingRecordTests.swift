@@ -216,6 +216,25 @@ import Testing
     #expect(try alice.store.zones.digest(Self.share) == bob.store.zones.digest(Self.share))
   }
 
+  @Test("a row that is deleted while its move is being flushed stays deleted", arguments: [false, true])
+  func deletedWhileItsMoveIsFlushed(isMovedIn: Bool) throws {
+    let (alice, bob) = try members()
+    let (row, list, zone) = isMovedIn ? ("r2", "L", Self.share) : ("r1", "M", Self.home)
+    try alice.run("UPDATE reminders SET list = '\(list)' WHERE id = '\(row)'")
+    try route(alice)
+    let writer = try #require(try alice.writers()[zone])
+    var flusher = Flusher(store: alice.store.localWrites, writer: writer, now: alice.now)
+    // A program commits after the node has looked for rows to route.
+    try alice.run("DELETE FROM reminders WHERE id = '\(row)'")
+    while case .again = try flusher.attempt() {}
+    try converge([alice, bob])
+    let rest = isMovedIn ? ["r1"] : ["r2"]
+    #expect(try alice.rows("SELECT id FROM reminders") == rest)
+    #expect(try bob.rows("SELECT id FROM reminders") == (isMovedIn ? ["r1"] : []))
+    for member in [alice, bob] { #expect(try member.store.conflicts.list(limit: 9).isEmpty) }
+    #expect(try alice.store.zones.digest(Self.share) == bob.store.zones.digest(Self.share))
+  }
+
   @Test("a row of a table that was not tracked shows what is merged, also if another zone's rows wait for their flush")
   func trackedAgainBesideAnotherZone() throws {
     let (alice, laptop) = (try SharedList.alice(), try SharedList.laptop())

@@ -102,6 +102,11 @@ package enum RareBranch: String, Sendable, CaseIterable {
   /// A peer gives a wrong chunk.
   case chunkWrong
 
+  // MARK: Programs in between
+
+  /// A write transaction is about to begin, and other programs may commit before it. This one isn't rare.
+  case transactionBegins
+
   // MARK: Control
 
   /// A cutoff rises.

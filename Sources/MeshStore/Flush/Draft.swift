@@ -75,10 +75,9 @@ struct Draft {
     return place.isFinal || (place.index + 1).isMultiple(of: StoreLimits.partsPerSync)
   }
 
-  /// Returns whether the pending log and the schema are those from which the plan was made, and all rows of the log
-  /// have a zone.
+  /// Returns whether the pending log and the schema are those from which the plan was made.
   func isCurrent(_ transaction: Transaction) throws -> Bool {
     try transaction.catalog.schemaVersion == plan.schemaVersion
-      && transaction.pending.last() == plan.lastID && !transaction.hasUnrouted()
+      && transaction.pending.last() == plan.lastID
   }
 }

@@ -78,18 +78,32 @@ struct Flusher {
   }
 
   private func write(_ draft: Draft) throws -> Writing {
-    let isDurable = draft.endsBatch
-    return try store.transact(isDurable: isDurable) { transaction in
-      let isCurrent = try draft.isCurrent(transaction)
-      guard try isCurrent || transaction.routeAll() else { return .commit(.other(.nothing)) }
-      hasher.budget = StoreLimits.hashedUnderLock
-      defer { hasher.budget = nil }
-      let drafting: Drafting = isCurrent ? .draft(draft) : try Draft.make(transaction, writer, now, sent, hasher)
-      guard case .draft(let draft) = drafting, draft.plan.cascades.isEmpty, draft.plan.longValues.isEmpty,
-        isDurable || !draft.endsBatch
-      else { return drafting.isPossible ? .commit(.other(drafting)) : .rollBack(.other(drafting)) }
-      return .commit(.written(try commit(draft, transaction)))
+    // A flush that doesn't know of a row without a zone could send a record with its move that a program has just
+    // deleted, and show it again. Routing has transactions of its own, because what follows may be rolled back.
+    for round in 0..<Self.routings {
+      let routed = try store.transact(isDurable: draft.endsBatch) { transaction -> Ending<Writing?> in
+        guard try !transaction.hasUnrouted() else {
+          try transaction.routeSlice()
+          return .commit(nil)
+        }
+        return try write(draft, isCurrent: round == 0 && draft.isCurrent(transaction), transaction)
+      }
+      if let routed { return routed }
     }
+    return .other(.nothing)
+  }
+
+  /// The number of times that rows which programs write meanwhile are routed before the flush begins again.
+  private static let routings = 3
+
+  private func write(_ draft: Draft, isCurrent: Bool, _ transaction: Transaction) throws -> Ending<Writing?> {
+    hasher.budget = StoreLimits.hashedUnderLock
+    defer { hasher.budget = nil }
+    let drafting: Drafting = isCurrent ? .draft(draft) : try Draft.make(transaction, writer, now, sent, hasher)
+    guard case .draft(let current) = drafting, current.plan.cascades.isEmpty, current.plan.longValues.isEmpty,
+      draft.endsBatch || !current.endsBatch
+    else { return drafting.isPossible ? .commit(.other(drafting)) : .rollBack(.other(drafting)) }
+    return .commit(.written(try commit(current, transaction)))
   }
 
   /// Does what has to come first if there is no draft.

@@ -377,19 +377,17 @@ extension Transaction {
     let zones = try catalog.zones()
     guard zones.isRouted else { return hasWriter }
     guard zones.privateZone != nil else { return try !hasPending() }
-    return try routeAll() && !hasForbidden() && (hasWriter || !hasPending(zone))
+    if try pending.hasUnrouted() { try routeSlice() }
+    return try !pending.hasUnrouted() && !hasForbidden() && (hasWriter || !hasPending(zone))
   }
 
-  /// Routes all pending rows inside a transaction. Returns false if there are too many.
-  func routeAll() throws -> Bool {
-    guard try hasUnrouted() else { return true }
+  /// Routes the next rows.
+  func routeSlice() throws {
     var router = try Router(self)
     try router.routeSlice()
-    return try !hasUnrouted()
   }
 
-  /// Returns whether rows are pending whose zone is to be found. A flush that doesn't know of such a row could send a
-  /// record with its move that a program has just deleted, and show it again.
+  /// Returns whether rows are pending whose zone is to be found.
   func hasUnrouted() throws -> Bool {
     let zones = try catalog.zones()
     return try zones.isRouted && zones.privateZone != nil && pending.hasUnrouted()
@@ -446,8 +444,7 @@ extension StoreFlushes {
   func route(now: Int64) throws -> FlushProgress {
     try write(isDurable: false) { transaction in
       if try transaction.pending.hasUnrouted() {
-        var router = try Router(transaction)
-        try router.routeSlice()
+        try transaction.routeSlice()
       } else if try !transaction.pending.hasRouted() {
         try transaction.pending.beginDepartures()
       }

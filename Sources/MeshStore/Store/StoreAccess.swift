@@ -141,7 +141,8 @@ final class StoreAccess {
 
   /// Does the same as `write`, but `body` returns how the transaction ends.
   func transact<T>(isDurable: Bool = true, _ body: (Transaction) throws -> Ending<T>) throws -> T {
-    try guarding {
+    reached(.transactionBegins)
+    return try guarding {
       // SQLite copies and resets the log itself in that case.
       if walGuard == nil { server.rest() }
       do {

@@ -30,6 +30,7 @@ final class ModelDatabase: SimulatedDatabase {
   func kept() -> Set<Ledger.Fact> { [] }
   func receipts(_ zone: ZoneID) -> [Receipt] { store.receipts(zone) }
   func rescan() {}
+  func beforeTransaction(_ count: Int, _ body: (() -> Void)?) {}
   func restoreLive(from files: [String: [UInt8]]) {}
   func dropPermissions() {}
 

@@ -28,6 +28,8 @@ final class SQLiteDatabase: SimulatedDatabase {
   private let hasBadTrigger: Bool
   private let staging = VirtualStaging()
   private var store: Store?
+  /// What happens right before one of the next transactions of the store.
+  private var interruption: (after: Int, body: () -> Void)?
   var sqlite: Store? { store }
   private var app: DatabaseQueue?
   private var dataVersion: Int?
@@ -58,7 +60,12 @@ final class SQLiteDatabase: SimulatedDatabase {
 
   func open() throws -> any ReplicaStore {
     _ = try connection()
-    let store = try Store(path: Self.path, cryptography: cryptography, vfs: vfs, staging: staging, probe: probe)
+    let store = try Store(
+      path: Self.path, cryptography: cryptography, vfs: vfs, staging: staging,
+      probe: { [weak self, probe] branch in
+        if branch == .transactionBegins { self?.interrupt() }
+        probe?(branch)
+      })
     self.store = store
     let missing = try tables.map(\.name).filter { try !away.contains($0) && !store.tables.isTracked($0) }
     if !missing.isEmpty { try track(missing, in: store) }
@@ -68,6 +75,14 @@ final class SQLiteDatabase: SimulatedDatabase {
     untracked = []
     dataVersion = nil
     return store
+  }
+
+  func beforeTransaction(_ count: Int, _ body: (() -> Void)?) { interruption = body.map { (count, $0) } }
+
+  private func interrupt() {
+    guard let next = interruption else { return }
+    interruption = next.after > 0 ? (next.after - 1, next.body) : nil
+    if next.after == 0 { next.body() }
   }
 
   func setTracked(_ table: String, _ isTracked: Bool) throws {

@@ -45,6 +45,10 @@ protocol SimulatedDatabase: AnyObject {
   /// Runs a transaction of the app, which opens the database if the node isn't running. Returns false if the
   /// transaction was rolled back or a constraint refused it.
   func run(_ transaction: AppTransaction) throws -> Bool
+  /// Calls a closure once, right before the store begins a transaction. With nil, it calls nothing.
+  ///
+  /// - Parameter count: The number of transactions before that one.
+  func beforeTransaction(_ count: Int, _ body: (() -> Void)?)
   /// Removes the triggers that keep programs from writing to read-only shares, as a program may do.
   func dropPermissions() throws
   /// Returns the app's tables, or some of them.

@@ -116,6 +116,7 @@ extension FaultPlan.Key {
       chance("writers.foreignKeysOff", \.foreignKeysOff, of: "apps", "an app has foreign keys off"),
       chance("writers.whileDown", \.writesWhileDown, of: "steps at a node that is down", "an app writes"),
       chance("writers.together", \.together, "all apps write the same rows in the same millisecond"),
+      chance("writers.interruptions", \.interruptions, "an app writes within a piece of its node's work"),
       chance("writers.hasty", \.hasty, "an app writes or shares between two pieces of its node's work"),
       chance("writers.bulk", \.bulkWrites, of: "writes", "a write is of many records"),
       span("writers.bulkSize", \.bulkSize, 1...20_000, "records of such a write"),

@@ -155,6 +155,13 @@ extension FaultPlan {
     return plan
   }()
 
+  /// Apps write while their nodes are at work, and records move in and out of shares.
+  package static let interrupting: FaultPlan = {
+    var plan = hasty
+    plan.interruptions = 2
+    return plan
+  }()
+
   /// Hundreds of nodes that do little.
   package static let wide: FaultPlan = {
     var plan = FaultPlan()
@@ -169,7 +176,7 @@ extension FaultPlan {
     "simultaneous": simultaneous,
     "line": line, "assets": assets, "bad-disks": badDisks, "writing": writing, "counting": counting, "lying": lying,
     "history": history,
-    "hasty": hasty, "live-restores": liveRestores,
+    "hasty": hasty, "interrupting": interrupting, "live-restores": liveRestores,
     "schemas": schemas, "migrations": migrations,
     "shares": shares, "wide": wide,
   ]

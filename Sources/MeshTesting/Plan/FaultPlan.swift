@@ -104,6 +104,8 @@ package struct FaultPlan: Sendable, Equatable {
   package var together = 0
   /// After one in this many pieces of a node's work, its app writes before the next piece.
   package var hasty = 0
+  /// The app writes right before one of its node's next transactions, which may rely on what the node read before.
+  package var interruptions = 0
   /// One in `bulkWrites` writes is of `bulkSize` records.
   package var bulkWrites = 0
   package var bulkSize = 1_001...2_200

@@ -146,6 +146,7 @@ package final class Simulation: MeshPart {
       (\.sharePermissions, shares.changePermission), (\.shareFlaps, shares.flap), (\.shareRemovals, shares.remove),
       (\.shareLeaves, shares.leave), (\.shareStops, shares.stop), (\.rootDeletes, shares.deleteRoot),
       (\.bypasses, shares.bypass), (\.liveRestores, history.restoreLive), (\.renamedTables, migrations.renameTable),
+      (\.interruptions, apps.interrupt),
     ]
   }
 
@@ -161,6 +162,7 @@ package final class Simulation: MeshPart {
       node.vault.diesAtMark = false
       node.database.disk?.die(within: 0)
       node.database.disk?.mend()
+      node.database.beforeTransaction(0, nil)
       try migrations.complete(node)
       if node.pausedUntil > time.now { resume(node) }
       // A node whose clock is ahead of the others' by more than the bound signs nothing during that time.

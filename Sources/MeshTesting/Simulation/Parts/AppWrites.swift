@@ -4,15 +4,29 @@ import MeshCore
 struct AppWrites: MeshPart {
   let mesh: SimulatedMesh
   private static let olderRows = 8
+  private static let transactionsBetween = 6
 
   /// Makes the app write something, or nothing if it doesn't write while its node is down.
-  func write(_ node: SimulatedNode) throws {
+  func write(_ node: SimulatedNode, isWithinWork: Bool = false) throws {
     guard node.replica != nil || mesh.generator.once(in: plan.writesWhileDown), !node.isRevoked else { return }
     if zones.hasShares {
       let keys = (try? node.database.contents())?.keys.sorted() ?? []
       node.writer.known = Dictionary(grouping: keys, by: \.table).mapValues { $0.map(\.key) }
     }
-    try write(node, node.writer.next(added: node.database.added))
+    try write(node, node.writer.next(added: node.database.added), isWithinWork: isWithinWork)
+  }
+
+  /// Lets the app write right before one of the node's next transactions.
+  func interrupt(_ node: SimulatedNode) {
+    guard node.replica != nil, !node.isRevoked else { return }
+    node.database.beforeTransaction(Int.random(in: 0..<Self.transactionsBetween, using: &mesh.generator)) {
+      occurred("writers.interruptions")
+      do {
+        try write(node, isWithinWork: true)
+      } catch {
+        violate("n\(node.index)'s app fails within its node's work: \(error)")
+      }
+    }
   }
 
   /// Makes all apps write at once. If clocks agree, the stamps have one time, and only their authors distinguish them.
@@ -32,7 +46,8 @@ struct AppWrites: MeshPart {
     for _ in 0..<Self.olderRows { try write(node, node.writer.next()) }
   }
 
-  func write(_ node: SimulatedNode, _ transaction: AppTransaction) throws {
+  /// - Parameter isWithinWork: True if the node is at work. If the machine dies, the node notices it itself.
+  func write(_ node: SimulatedNode, _ transaction: AppTransaction, isWithinWork: Bool = false) throws {
     let isDown = node.replica == nil
     do {
       let isCommitted = try node.write(transaction)
@@ -40,7 +55,7 @@ struct AppWrites: MeshPart {
       say(node.index, "\(isCommitted ? "commits" : "takes back"): \(text)")
       guard isCommitted else { return }
     } catch {
-      if node.database.disk?.isDead == true { return try mesh.die(node) }
+      if node.database.disk?.isDead == true { return isWithinWork ? () : try mesh.die(node) }
       guard mesh.isFault(node, error) else { return violate("n\(node.index)'s app fails: \(error)") }
       return say(node.index, "cannot write: its disk fails")
     }

@@ -27,7 +27,11 @@ struct AssetCommand: AsyncParsableCommand {
 
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "List the BLOBs that rows wait for, and how much of each is here.")
+      abstract: "List the BLOBs that rows wait for, and how much of each is here.",
+      discussion: """
+        Example:
+          mesh asset list --json
+        """)
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag

@@ -3,7 +3,11 @@ import MeshControl
 
 struct Explain: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Explain the state of a record.", subcommands: [Record.self])
+    abstract: "Explain the state of a record.",
+    discussion: """
+      Example:
+        mesh explain record notes n1
+      """, subcommands: [Record.self])
 
   struct Record: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -21,7 +21,12 @@ struct Held: AsyncParsableCommand {
       """, subcommands: [List.self, Resolve.self, Retry.self, Discard.self], defaultSubcommand: List.self)
 
   struct List: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Show the held records.")
+    static let configuration = CommandConfiguration(
+      abstract: "Show the held records.",
+      discussion: """
+        Example:
+          mesh held list --json
+        """)
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag

@@ -200,7 +200,10 @@ import Testing
     #expect(sent(conversation.handle(.tick, now: Conversation.pingAfter)).isEmpty)
     let pings = sent(conversation.handle(.tick, now: Conversation.pingAfter + 1))
     #expect(pings.count == 1)
-    guard case .ping(let number)? = pings.first else { return }
+    guard case .ping(let number)? = pings.first else {
+      Issue.record("\(pings)")
+      return
+    }
     _ = conversation.handle(.message(.pong(number)), now: Conversation.pingAfter + 2)
     func ends(_ now: Int64) -> Bool {
       conversation.handle(.tick, now: now).contains { if case .end(.stalled, _) = $0 { true } else { false } }

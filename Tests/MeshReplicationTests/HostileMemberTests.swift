@@ -174,6 +174,10 @@ import Testing
     #expect(try mesh.nodes[0].replica.zoneViews.view(world.zone)?.cannotWrite != nil)
     for _ in 0..<8 { try mesh.wait(5_001) }
     #expect(try mesh.nodes[0].replica.zoneViews.view(world.zone)?.cannotWrite == nil)
+    let before = mesh.nodes[0].store.mergedVector(world.zone)
+    try mesh.write(0, "late", "written all the same")
+    #expect(mesh.nodes[0].store.pendingCount() == 0)
+    #expect(mesh.nodes[0].store.mergedVector(world.zone).count(beyond: before) == 1)
   }
 }
 

@@ -43,7 +43,7 @@ extension Daemons {
       #expect(try await other.rows() == tower.rows())
     }
 
-    @Test("a backup lists what it contains and what it lacks")
+    @Test("a backup names its tables and its home, and has all rows with and without the daemon")
     func report() async throws {
       try await MeshProcess.scope { tower in
         let daemon = try await tower.found()
@@ -63,6 +63,22 @@ extension Daemons {
       }
     }
 
+    @Test("a backup says how many BLOBs it lacks")
+    func lackingBLOBs() async throws {
+      try await MeshProcess.pair { tower, laptop, _ in
+        try await laptop.done("asset", "policy", "notes", "on-demand")
+        try await tower.sqlite("INSERT INTO notes VALUES ('film', randomblob(3000000), 1)")
+        try await tower.done("wait")
+        let lacking = LackingAssets(absent: .init(assets: 1, bytes: 3_000_000))
+        let report = try await laptop.report(BackupReport.self, "backup", "\(laptop.directory)/one.db")
+        #expect(report.lackingAssets == lacking)
+        let text = try await laptop.done("backup", "\(laptop.directory)/two.db").stdout
+        #expect(text.contains("1 BLOB (3.0 MB) on demand, evicted, or on no connected device"))
+        let whole = try await tower.report(BackupReport.self, "backup", "\(tower.directory)/whole.db")
+        #expect(whole.lackingAssets == LackingAssets())
+      }
+    }
+
     @Test("a file that is restored while the daemon is stopped gets its missing rows back")
     func fileStopped() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
@@ -78,8 +94,10 @@ extension Daemons {
     func home() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         let saved = try await saved(laptop, daemons.laptop)
+        let before = try await laptop.status().instance
         try await put(saved.home, at: laptop.home, laptop)
         let instance = try await laptop.status().instance
+        #expect(instance != before)
         _ = try await laptop.serve()
         try await laptop.sqlite("INSERT INTO notes VALUES ('wed', 'after the start', 3)")
         try await expectAll(tower, laptop, "mon tue wed")

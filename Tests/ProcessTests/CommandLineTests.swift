@@ -4,12 +4,15 @@ import Testing
 
 @Suite struct CommandLineTests {
   static let verbs: [[String]] = [
-    ["init"], ["track"], ["untrack"], ["schema"], ["serve"], ["device"], ["device", "invite"], ["device", "list"],
-    ["device", "revoke"], ["account"], ["account", "show"], ["account", "recovery"], ["status"], ["peers"], ["zones"],
-    ["conflicts"], ["verify"], ["wait"], ["doctor"], ["held"], ["held", "retry"], ["held", "discard"],
-    ["share"], ["share", "create"], ["share", "rename"], ["share", "invite"], ["share", "join"], ["share", "invites"],
-    ["share", "uninvite"], ["share", "set-permission"], ["share", "remove"], ["share", "leave"], ["share", "stop"],
-    ["share", "list"], ["share", "show"], ["share", "receipt"],
+    ["init"], ["track"], ["untrack"], ["rescan"], ["accept-file"], ["schema"], ["serve"], ["device"],
+    ["device", "invite"], ["device", "list"], ["device", "revoke"], ["device", "promote"], ["device", "demote"],
+    ["device", "confirm"], ["device", "restamp"], ["account"], ["account", "show"], ["account", "recovery"],
+    ["account", "replace-key"], ["share"], ["share", "create"], ["share", "rename"], ["share", "invite"],
+    ["share", "join"], ["share", "invites"], ["share", "uninvite"], ["share", "set-permission"], ["share", "remove"],
+    ["share", "leave"], ["share", "stop"], ["share", "list"], ["share", "show"], ["share", "receipt"], ["status"],
+    ["peers"], ["zones"], ["held"], ["held", "list"], ["held", "resolve"], ["held", "retry"], ["held", "discard"],
+    ["asset"], ["asset", "list"], ["asset", "show"], ["asset", "fetch"], ["asset", "evict"], ["asset", "policy"],
+    ["conflicts"], ["restore"], ["explain"], ["explain", "record"], ["verify"], ["wait"], ["doctor"], ["backup"],
   ]
 
   @Test("--version prints a version of three parts") func theVersionIsPrinted() async throws {
@@ -18,6 +21,29 @@ import Testing
       #expect(finished.status == 0)
       #expect(finished.stdout.split(separator: ".").count == 3)
       #expect(finished.stderr.isEmpty)
+    }
+  }
+
+  private struct Help: Decodable { let command: Described }
+
+  /// A command as `--experimental-dump-help` describes it.
+  private struct Described: Decodable {
+    let commandName: String
+    let subcommands: [Described]?
+
+    /// The names of the commands below this one, each with the commands that it belongs to.
+    var verbs: [[String]] {
+      (subcommands ?? []).filter { $0.commandName != "help" }.flatMap { command in
+        [[command.commandName]] + command.verbs.map { [command.commandName] + $0 }
+      }
+    }
+  }
+
+  @Test("the tests of all commands leave none out") func verbsAreComplete() async throws {
+    try await MeshProcess.scope { mesh in
+      let help = try await mesh.run("--experimental-dump-help")
+      let mesh = try JSONDecoder().decode(Help.self, from: Data(help.stdout.utf8)).command
+      #expect(Set(mesh.verbs) == Set(Self.verbs))
     }
   }
 

@@ -35,7 +35,7 @@ extension Daemons {
           #expect(
             try await node.status().complaints.contains { $0.contains("as a device of its own") })
         }
-        #expect(try await tower.status().complaints.allSatisfy { !$0.contains("fork") })
+        #expect(try await tower.status().complaints.allSatisfy { !$0.contains("two change sets") })
       }
     }
 

@@ -128,7 +128,12 @@ extension Daemons {
         _ = try await killed
         _ = try await laptop.serve()
         try await tower.settled(with: "laptop")
-        // The record may or may not have been settled before the kill. Afterwards it is settled.
+        // The record may or may not have been settled before the kill.
+        let row = "SELECT start, stop FROM spans WHERE id = 'f'"
+        let shown = [try await tower.sqlite(row), try await laptop.sqlite(row)]
+        let held = try await laptop.report(HeldReport.self, "held").records.map(\.key).contains(.text("f"))
+        #expect(shown == [held ? "8|10\n" : "5|7\n", "5|7\n"])
+        // Afterwards it is settled.
         _ = try await laptop.run("held", "resolve", "spans", "f", "--keep", "shown")
         try await tower.settled(with: "laptop")
         let rows = try await tower.sqlite("SELECT * FROM spans ORDER BY id")

@@ -104,19 +104,25 @@ extension Daemons {
 
     @Test("a device that is killed while it joins continues with the same invite")
     func aJoiningThatWasKilledIsTakenUpAgainWithTheSameLink() async throws {
-      try await MeshProcess.scope(nodes: 2) { nodes in
+      try await MeshProcess.scope(nodes: 9) { nodes in
         _ = try await nodes[0].found()
-        let link = try await nodes[0].invite()
-        let arguments = ["init", "--database", nodes[1].database, "--adopt-schema", "--link", "-"]
-        let first = try await nodes[1].start(arguments, input: link)
-        try await eventually("it is certified") { first.log.contains("certified") }
-        await first.kill()
-        // If the process was killed too late, the work is done.
-        guard !FileManager.default.fileExists(atPath: "\(nodes[1].home)/config.toml") else { return }
-        #expect(try await nodes[1].run(arguments, input: link).status == 0)
-        _ = try await nodes[1].serve()
-        try await nodes[1].settled(with: "tower")
-        #expect(try await nodes[0].report(DevicesReport.self, "device", "list").devices.count == 2)
+        for (number, node) in nodes.enumerated().dropFirst() {
+          let link = try await nodes[0].invite()
+          let name = "device \(number)"
+          let arguments = ["init", "--database", node.database, "--adopt-schema", "--link", "-", "--device", name]
+          let first = try await node.start(arguments, input: link)
+          try await eventually("it is certified") { first.log.contains("certified") }
+          await first.kill()
+          // A process that was killed too late has joined, and another device is to be killed earlier.
+          if FileManager.default.fileExists(atPath: "\(node.home)/config.toml") { continue }
+          #expect(try await node.run(arguments, input: link).status == 0)
+          _ = try await node.serve()
+          try await node.settled(with: "tower")
+          let names = try await nodes[0].report(DevicesReport.self, "device", "list").devices.map(\.name)
+          #expect(names.filter { $0 == name }.count == 1 && names.count == number + 1)
+          return
+        }
+        Issue.record("no process was killed while it joined")
       }
     }
   }

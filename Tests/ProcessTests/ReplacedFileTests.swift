@@ -33,7 +33,7 @@ extension Daemons {
         // This comes immediately, without waiting until the sessions are back.
         try await laptop.done("wait")
         try await expectAll(tower, laptop, "mon tue wed")
-        #expect(try await tower.status().complaints.allSatisfy { !$0.contains("fork") })
+        #expect(try await tower.status().complaints.allSatisfy { !$0.contains("two change sets") })
         let checks = try await laptop.report(DoctorReport.self, "doctor").checks
         #expect(checks.contains { $0.name == "history" && $0.what.contains("restored") })
       }
@@ -312,6 +312,7 @@ extension Daemons {
         try FileManager.default.moveItem(atPath: copy, toPath: laptop.database)
         let finished = try await laptop.run("verify")
         #expect(finished.status == 5 && finished.stderr.contains("still has the one before open"), "\(finished)")
+        #expect(finished.stderr.contains("process \(reader.pid)"), "\(finished)")
         await reader.kill()
         try await eventually("it opens the new file") { try await laptop.run("status").status == 0 }
         try await expectAll(tower, laptop, "mon tue")
@@ -328,6 +329,17 @@ extension Daemons {
         try await eventually("it says so") {
           let finished = try await laptop.run("wait")
           return finished.status == 5 && finished.stderr.contains("is not a SQLite database")
+        }
+        try await MeshProcess.scope { other in
+          try await other.sqlite(MeshProcess.schema)
+          try await other.done("init", "--database", other.database, "--account", "eve")
+          let account = try await other.status().account
+          try FileManager.default.removeItem(atPath: laptop.database)
+          try FileManager.default.moveItem(atPath: other.database, toPath: laptop.database)
+          try await eventually("it names the other account") {
+            let finished = try await laptop.run("wait")
+            return finished.status == 5 && finished.stderr.contains("belongs to the account \(account)")
+          }
         }
         try FileManager.default.removeItem(atPath: laptop.database)
         try FileManager.default.moveItem(atPath: copy, toPath: laptop.database)

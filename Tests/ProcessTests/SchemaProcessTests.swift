@@ -192,7 +192,8 @@ extension Daemons {
         try await laptop.settled(with: "tower")
         let notes = "SELECT * FROM notes ORDER BY id"
         #expect(try await laptop.sqlite(notes) == tower.sqlite(notes))
-        #expect(try await laptop.sqlite("SELECT body FROM notes WHERE id = 'n1'") == "edited\n")
+        let edited = "SELECT body FROM notes WHERE id IN ('n1', 'n2') ORDER BY id"
+        #expect(try await laptop.sqlite(edited) == "edited\nold name\n")
         try await laptop.sqlite("DROP TRIGGER mesh_capture_1_update; ALTER TABLE notes DROP COLUMN stars")
         try await laptop.sqlite("INSERT INTO notes (id, body) VALUES ('new', 'from the laptop')")
         try await laptop.settled(with: "tower")

@@ -103,8 +103,8 @@ extension Daemons {
           let status = try await carol.status()
           return status.pending == 0 && status.zones.contains { $0.records == 1 }
         }
-        let peers = try await carol.report(PeersReport.self, "peers").peers
-        #expect(peers.allSatisfy { $0.connected && $0.behind.there == 0 && $0.behind.here == 0 })
+        #expect(try await carol.report(PeersReport.self, "peers").peers.isEmpty)
+        #expect(try await alice.number("SELECT count(*) FROM notes WHERE text = 'hers'") == 0)
         let child = try await alice.run("share", "create", "tags", "t1")
         #expect(child.status == ExitStatus.refused.rawValue && child.stderr.contains("can't hold the root"))
         #expect(try await alice.run("share", "rename", "Shared", " \u{3000}").stderr.contains("blanks"))
@@ -402,7 +402,8 @@ extension Daemons {
         try await arrives(phone, "the delete", rows, "1\n0")
         try await alice.done("wait")
         try await phone.done("wait")
-        for node in nodes { try await arrives(node, "the delete stays", rows, "1\n0") }
+        try await Task.sleep(for: .milliseconds(500))
+        for node in nodes { #expect(try await node.sqlite(rows) == "1\n0\n", "the delete stays") }
         #expect(try await alice.done("verify").status == 0)
         let conflicts = try await alice.report(ConflictsReport.self, "conflicts")
         #expect(conflicts.conflicts.isEmpty)

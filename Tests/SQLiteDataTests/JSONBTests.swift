@@ -63,7 +63,7 @@ struct JSONBTests {
     }
   }
 
-  @Test("a SQLite without JSONB refuses to write it and says what to do")
+  @Test("a SQLite with JSONB writes it, and one without refuses it and says what to do")
   func writing() throws {
     let note = Memo(id: 1, tags: ["a", "b"])
     try database().write { db in

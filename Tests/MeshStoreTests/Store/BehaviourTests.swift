@@ -264,7 +264,8 @@ import Testing
     try synchronize([a, b])
     let rows = "SELECT quote(id), typeof(id), v FROM t ORDER BY quote(id)"
     #expect(try a.rows(rows) == b.rows(rows) && a.digest() == b.digest())
-    #expect(try a.rows("SELECT count(*) FROM t WHERE v = 'edited'") == a.rows("SELECT count(*) FROM t"))
+    let edited = values.indices.count { !$0.isMultiple(of: 3) }
+    #expect(try a.rows("SELECT count(*), sum(v = 'edited') FROM t") == ["\(edited)|\(edited)"])
     #expect(try a.store.figures.status().held.isEmpty)
   }
 

@@ -140,7 +140,7 @@ private let notes = """
     #expect(try c.digest() == b.digest())
   }
 
-  @Test("5,500 rows travel in six change sets") func aTableOfAHundredThousandRowsGoesInSlices() throws {
+  @Test("5,500 rows travel in six change sets") func manyRowsTravelInSlices() throws {
     let (a, b) = try pair()
     try a.run(
       """

@@ -150,11 +150,7 @@ private let schema = """
     #expect(try reader.rows("SELECT * FROM list WHERE id = 'new'") == ["\"new\"|\"lost\"|\"note\""])
     #expect(try reader.rows("SELECT * FROM tag") == ["\"alone\""])
     try reader.flush()
-    for conflict in try reader.store.conflicts.list(limit: 10) {
-      #expect(throws: Never.self) {
-        _ = try reader.store.history.restore(.conflict(conflict.id)) { _ in reader.reader }
-      }
-    }
+    #expect(try reader.store.conflicts.list(limit: 10).isEmpty, "what came back is not lost any more")
   }
 
   @Test("a revert removes a unit of many parts, and its writers write it again")

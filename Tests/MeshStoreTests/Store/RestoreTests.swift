@@ -179,14 +179,21 @@ import Testing
     #expect(try a.rows("SELECT id = 'x', image FROM photo") == ["1|NULL"])
   }
 
-  @Test("a restore that is impossible fails with the reason and names missing columns")
+  @Test("a restore that is impossible fails with the reason and changes nothing, and missing columns are named")
   func whatCannotBeRestoredIsSaidAndChangesNothing() throws {
     let (a, b) = try peers()
+    /// What a restore could have changed.
+    func state() throws -> [String] {
+      let items = try a.rows("SELECT * FROM item ORDER BY id")
+      return try items + ["\(a.digest())", "\(a.store.localWrites.pendingCount())", "\(a.flush())"]
+    }
+    var before = try state()
     #expect(throws: RestoreError.lives(table: "item", key: .text("i"))) { try restore(a, "item", "i") }
     #expect(throws: RestoreError.nothingBeaten(column: "a")) { try restore(a, "item", "i", "a") }
     #expect(throws: RestoreError.unknownColumn(table: "item", column: "z")) { try restore(a, "item", "i", "z") }
     #expect(throws: RestoreError.unknownRecord(table: "item", key: .text("j"))) { try restore(a, "item", "j") }
     #expect(throws: StoreError.self) { try restore(a, "nothing", "i") }
+    #expect(try state() == before)
     // The table has become stricter since.
     try b.run("UPDATE item SET b = 'b2'")
     try a.pull(from: b)
@@ -197,7 +204,9 @@ import Testing
       """)
     try a.flush()
     let refused = RestoreError.refused("CHECK constraint failed: b <> 'b1'", values: ["b": .text(Array("b1".utf8))])
+    before = try state()
     #expect(throws: refused) { try restore(a, "item", "i", "b") }
+    #expect(try state() == before)
     // A column that is gone is not brought back, and is named.
     try a.run("DELETE FROM item; DROP TRIGGER mesh_capture_2_update; ALTER TABLE item DROP COLUMN a")
     try a.flush()
@@ -206,7 +215,10 @@ import Testing
     // What is held has no row to write to.
     try b.run("INSERT INTO item VALUES ('orphan', 'nowhere', 'a', 'b')")
     try a.pull(from: b)
+    try a.flush()
+    before = try state()
     #expect(throws: RestoreError.held(.missingParent)) { try restore(a, "item", "orphan", "b") }
+    #expect(try state() == before)
   }
 
   @Test("a table that is not synchronized any more is named as such, and its records are counted")

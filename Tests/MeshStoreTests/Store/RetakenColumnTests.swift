@@ -139,6 +139,12 @@ import Testing
     if isAltered { try a.run("ALTER TABLE t ADD COLUMN z TEXT; ALTER TABLE t ADD COLUMN y TEXT") }
     try synchronize([a, b])
     #expect(try a.rows("SELECT id, a, c FROM t") == b.rows("SELECT id, a, c FROM t"))
+    #expect(try a.rows("SELECT c FROM t") == ["3"])
+    let shown = try a.rows("SELECT a FROM t")
+    let lost = shown == ["\"theirs\""] ? "mine again" : "theirs"
+    #expect(lost == "mine again" || shown == ["\"mine again\""])
+    let listed = try [a, b].flatMap { try $0.store.conflicts.list(limit: 9) }.map(\.loserValue)
+    #expect(listed.contains(.text(Array(lost.utf8))), "\(shown), and listed: \(listed)")
     #expect(try a.store.held.list(limit: 9).isEmpty)
   }
 }

@@ -249,7 +249,7 @@ import Testing
     // An edit there is one, as before.
     try b.run("UPDATE t SET a = 9")
     try synchronize([a, b])
-    #expect(try a.rows("SELECT a FROM t") != before)
+    #expect(try a.rows("SELECT CAST(a AS INTEGER) FROM t") == ["9"])
     #expect(try a.digest() == b.digest())
   }
 }

@@ -53,7 +53,7 @@ import Testing
     try a.store.held.retry()
     try synchronize([a, b])
     #expect(try a.digest() == b.digest())
-    #expect(try rows(a) == rows(b))
+    #expect(try rows(a) == rows(b) && rows(a).map { $0.prefix(3) } == ["\"l\"", "\"n\""])
   }
 
   @Test("a wrong hash of a record does not stop merges or schema changes") func aHashThatFitsNothingStopsNobody() throws

@@ -512,9 +512,9 @@ import Testing
       #expect(try bob.contents() == rows && bob.store.zones.digest(Self.share) == digest)
       return
     }
-    #expect(
-      try alice.rows("SELECT title FROM reminders WHERE id = 'r1'")
-        == bob.rows("SELECT title FROM reminders WHERE id = 'r1'"))
+    for member in [alice, bob] {
+      #expect(try member.rows("SELECT title FROM reminders WHERE id = 'r1'") == ["cream"])
+    }
     try bob.run("INSERT INTO steps VALUES ('s9', 'r1', 'more')")
     try converge([alice, bob])
     #expect(try alice.records(Self.share).contains("steps s9"))

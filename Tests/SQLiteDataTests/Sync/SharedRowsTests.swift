@@ -1,4 +1,5 @@
 import Foundation
+import MeshControl
 import Testing
 
 @testable import SQLiteData
@@ -138,11 +139,14 @@ extension SyncTests {
 
     @Test("an engine without tables starts, and synchronizes nothing")
     func noTables() async throws {
+      let database = try syncedDatabase()
       let engine = try SyncEngine(
-        for: try syncedDatabase(),
-        node: NodeConfiguration(home: DatabasePlace.temporaryHome(), network: .separate()))
+        for: database, node: NodeConfiguration(home: DatabasePlace.temporaryHome(), network: .separate()))
       try await engine.start()
+      try await database.write { db in try SyncedList.insert { SyncedList(id: UUID(), title: "Mine") }.execute(db) }
       #expect(try await engine.devices().count == 1)
+      let status = try await engine.perform(StatusRequest())
+      #expect(status.tables == [] && status.pending == 0 && status.zones.map(\.records) == [0])
       await engine.stopAndWait()
     }
   }

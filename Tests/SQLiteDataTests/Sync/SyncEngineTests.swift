@@ -139,11 +139,12 @@ extension SyncTests {
     func progress() async throws {
       try await SyncedDevice.pair { tower, laptop in
         try await tower.addList("Groceries")
-        for await progress in tower.engine.progressUpdates {
-          guard progress.connectedDevices == 1, !progress.isSending else { continue }
-          #expect(progress.devices.map(\.name) == ["laptop"])
+        var names: [String?]?
+        for await progress in tower.engine.progressUpdates where progress.connectedDevices == 1 && !progress.isSending {
+          names = progress.devices.map(\.name)
           break
         }
+        #expect(names == ["laptop"])
         try await eventually("idle") { !tower.engine.isSynchronizing }
         #expect(tower.engine.progress.problems == [])
         _ = laptop

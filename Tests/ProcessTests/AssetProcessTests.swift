@@ -110,7 +110,7 @@ extension Daemons {
     }
 
     @Test("status, doctor and fetch name a BLOB whose column is missing, and fetch doesn't wait")
-    func aBLOBThatCannotBeKeptHereIsSaidEverywhereAndNotWaitedFor() async throws {
+    func aBLOBThatCannotBeKeptHereIsNamedAndNotWaitedFor() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.sqlite("ALTER TABLE notes ADD COLUMN scan BLOB")
         try await tower.sqlite("INSERT INTO notes VALUES ('paper', 't', 1, randomblob(50000))")

@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test("the tests of all commands leave none out") func verbsAreComplete() async throws {
+  @Test("the tests of each command leave none out") func verbsAreComplete() async throws {
     try await MeshProcess.scope { mesh in
       let help = try await mesh.run("--experimental-dump-help")
       let mesh = try JSONDecoder().decode(Help.self, from: Data(help.stdout.utf8)).command

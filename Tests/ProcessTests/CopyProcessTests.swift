@@ -95,6 +95,7 @@ extension Daemons {
         try await laptop.settled(with: "tower")
         #expect(try await laptop.rows() == tower.rows())
         #expect(try await laptop.status().complaints.contains { $0.contains("writes on as a new instance") })
+        #expect(try await tower.status().complaints.contains { $0.contains("two change sets") })
         // Rows that only the lost file had come back from the device that merged them.
         for node in [tower, laptop] {
           try await eventually("it is back") {

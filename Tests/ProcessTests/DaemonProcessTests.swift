@@ -58,7 +58,7 @@ extension Daemons {
     }
 
     @Test("the daemon reports an invalid configuration after SIGHUP and keeps its sessions")
-    func aConfigurationThatIsWrongIsReportedAndChangesNothing() async throws {
+    func aWrongConfigurationIsReportedAndSessionsStay() async throws {
       try await MeshProcess.pair { _, laptop, daemons in
         try laptop.configure(peers: ["nonsense"])
         daemons.laptop.send(SIGHUP)

@@ -35,7 +35,7 @@ extension Daemons {
     }
 
     @Test("init says what is wrong with an invalid invite and creates no database")
-    func whatIsNoLinkIsRefusedInItsOwnWordsAndLeavesNothing() async throws {
+    func anInvalidInviteIsRefusedWithItsReasonAndNoDatabase() async throws {
       try await MeshProcess.scope(nodes: 2) { nodes in
         _ = try await nodes[0].found()
         let link = try await nodes[0].invite()

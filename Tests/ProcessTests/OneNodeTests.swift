@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test("a copied home opens the database once the first home is moved away")
-  func whenTheFirstIsKilledTheSecondMayHaveTheFile() async throws {
+  func aCopyOpensTheFileOnceTheFirstHomeIsMovedAway() async throws {
     try await MeshProcess.scope { mesh in
       let daemon = try await mesh.found()
       let copy = try await copyHome(mesh)

@@ -115,6 +115,7 @@ extension Daemons {
         try await tower.settled(with: "laptop")
         #expect(try await laptop.rows() == tower.rows())
         #expect(try await laptop.number("SELECT count(*) FROM notes") == 200)
+        #expect(try await laptop.sqlite("SELECT text FROM notes WHERE id IN ('n5', 'n6')") == "migrated\n")
         try await laptop.done("schema", "--apply")
         try await eventually("the column is filled") {
           try await laptop.number("SELECT count(*) FROM notes WHERE mood = 'calm'") == 199

@@ -5,7 +5,7 @@ extension Daemons {
   /// --processes`.
   @Suite struct SoakTests {
     @Test("a minute of random faults violates no rule of the soak tool")
-    func aMinuteOfFaultsLosesNothingAndLeavesFiveEqualFiles() async throws {
+    func aMinuteOfFaultsViolatesNoRule() async throws {
       try await MeshProcess.scope { mesh in
         let soak = try await mesh.start(
           ["bash", "\(MeshProcess.root)/tools/soak", "--processes", "--minutes", "1", "--seed", "1"],

@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test("a reader of an old snapshot delays the reset until it ends")
-  func aReaderOfAnOldSnapshotHoldsTheLogUpAndNothingElse() throws {
+  func aReaderOfAnOldSnapshotDelaysTheReset() throws {
     let (peer, other) = try guarded()
     let reader = try GuardConnection(path: peer.path, vfs: nil)
     try other.run("INSERT INTO item (title) VALUES (1)")

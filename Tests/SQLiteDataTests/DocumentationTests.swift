@@ -20,7 +20,9 @@ struct DocumentationTests {
   @Test("every article is linked from the landing page")
   func articlesAreLinked() throws {
     let landing = try Self.text(of: "\(Self.catalog)/SQLiteData.md")
-    for article in try Self.articles() where article.hasPrefix(Self.catalog) && !article.hasSuffix("/SQLiteData.md") {
+    let articles = try Self.articles().filter { $0.hasPrefix(Self.catalog) && !$0.hasSuffix("/SQLiteData.md") }
+    #expect(!articles.isEmpty)
+    for article in articles {
       let name = article.dropFirst(Self.catalog.count + 1).dropLast(3)
       #expect(landing.contains("- <doc:\(name)>"), "SQLiteData.md doesn't list \(name)")
     }
@@ -41,6 +43,15 @@ struct DocumentationTests {
         let declaration = try Regex("\\b(struct|class|enum|protocol|func|var|let|case|macro|typealias) \(name)\\b")
         #expect(sources.contains(declaration), "\(article): there is no symbol \(match.output.1)")
       }
+    }
+  }
+
+  @Test("code, links and symbols are found in the articles")
+  func articlesAreRead() throws {
+    let articles = try Self.articles()
+    #expect(try articles.contains { try !Self.code(in: $0).isEmpty })
+    for pattern in [/<doc:([^>]+)>/, /``([^`\s]+)``/] {
+      #expect(try articles.contains { try Self.text(of: $0).contains(pattern) })
     }
   }
 

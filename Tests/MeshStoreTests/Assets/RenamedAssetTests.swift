@@ -38,7 +38,9 @@ import Testing
     #expect(try a.rows(Self.all) == b.rows(Self.all) && a.digest() == b.digest())
   }
 
-  @Test("a column that is added under a former name has its BLOBs again", arguments: [false, true])
+  @Test(
+    "a column that is added under a former name is a new one, or has its BLOBs again if the table was untracked",
+    arguments: [false, true])
   func addedAgain(untracked: Bool) throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.insertPhoto("x", 50_000)
@@ -57,6 +59,8 @@ import Testing
     try b.upkeep()
     for _ in 0..<2 { try synchronize([a, b]) }
     #expect(try b.photos() == a.photos() && b.store.assets.wantedAssets(limit: 9).isEmpty)
+    let image = untracked ? "60000" : "NULL"
+    #expect(try b.rows("SELECT length(image), length(picture) FROM photo") == ["\(image)|60000"])
   }
 
   @Test("a BLOB whose column gets its former name back is shown under it")

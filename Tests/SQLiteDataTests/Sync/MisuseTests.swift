@@ -137,7 +137,11 @@ extension SyncTests {
         for suffix in ["", "-wal", "-shm"] {
           try? FileManager.default.removeItem(atPath: device.database.path + suffix)
         }
-        try await eventually("a problem") { !device.engine.progress.problems.isEmpty || !device.engine.isRunning }
+        try await eventually("it says so") {
+          device.engine.progress.problems.contains { $0.contains("was deleted or moved away") }
+        }
+        await device.engine.stopAndWait()
+        #expect(!device.engine.isRunning)
       }
     }
 

@@ -84,7 +84,7 @@ extension SyncTests {
       }
     }
 
-    @Test("two simultaneous starts start one node, and both return when it works")
+    @Test("five simultaneous starts start one node, and all return when it works")
     func concurrentStarts() async throws {
       let device = try SyncedDevice("tower", on: .separate())
       try await SyncedDevice.running(device) {
@@ -109,6 +109,7 @@ extension SyncTests {
         }
         try await device.engine.start()
         #expect(device.engine.isRunning)
+        #expect(try await device.engine.devices().map(\.name) == ["tower"])
       }
     }
 

@@ -17,7 +17,7 @@ import Testing
     #expect(mesh.nodes[1].store.accountNames == [owner: "private"])
   }
 
-  @Test("the first name counts in a session, and the account's own devices send none")
+  @Test("the first name counts in a session, and what an own device sends is no account's name")
   func firstName() throws {
     let mesh = try TestMesh([2, 1])
     let zone = try mesh.share()

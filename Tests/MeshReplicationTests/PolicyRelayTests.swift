@@ -9,12 +9,9 @@ import Testing
     name: "item", columns: [.init(name: "id", notNull: true), .init(name: "n", declaredType: "INTEGER")], key: 0)
 
   /// Connects the nodes in a line, then sets a policy on the first one.
-  private func policies(
-    _ devices: [Int], at time: Int64 = 7, _ prepare: (TestMesh) throws -> Void = { _ in }
-  ) throws -> [ColumnPolicy?] {
+  private func policies(_ devices: [Int], at time: Int64 = 7) throws -> [ColumnPolicy?] {
     let mesh = try TestMesh(devices)
     for node in mesh.nodes { node.store.schemas = [Self.item] }
-    try prepare(mesh)
     for index in mesh.nodes.indices.dropFirst() { try mesh.connect(index - 1, index) }
     try mesh.pump()
     mesh.nodes[0].store.schemas[0].policies = [.init(column: "n", policy: .counter, time: time)]
@@ -68,11 +65,18 @@ import Testing
 
   @Test("devices of another account get the policies of a share's owner, and don't pass them on as their own")
   func otherAccounts() throws {
-    let known = try policies([1, 2]) { mesh in
-      let zone = try mesh.share()
-      try mesh.join(1, mesh.invite(zone), at: 0)
+    let (mesh, _) = try share([1, 2])
+    try mesh.connect(1, 2)
+    try mesh.pump()
+    try set(.counter, mesh)
+    for node in 1...2 {
+      #expect(try known(node, mesh) == [.counter])
+      #expect(mesh.nodes[node].store.schemas[0].policies.isEmpty)
     }
-    #expect(known[2] == nil)
+    let own = mesh.nodes[1].sent.values.joined().flatMap { message -> [ColumnPolicySetting] in
+      if case .columnPolicies(let named) = message { named.flatMap(\.policies) } else { [] }
+    }
+    #expect(own.isEmpty)
   }
 
   // MARK: Policies of a share's owner

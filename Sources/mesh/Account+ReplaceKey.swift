@@ -26,12 +26,13 @@ extension Account {
     var readmit: [String] = []
 
     func run() async throws {
+      let access = try home.access()
       Output.note("Type or paste the recovery key (mesh-recovery-…), then an empty line:")
       var lines: [String] = []
       while let line = readLine(), !line.isEmpty { lines.append(line) }
       guard !lines.isEmpty else { throw ValidationError("No recovery key came on standard input.") }
       let request = ReplaceKeyRequest(recovery: lines.joined(separator: " "), readmit: readmit)
-      let report = try await home.access().perform(request)
+      let report = try await access.perform(request)
       if json.isOn { return try Output.json(report) }
       Output.print("This machine holds the account's key now. No device accepts the former key any more.")
       Output.print(Device.table(report.devices))

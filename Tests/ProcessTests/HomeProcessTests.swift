@@ -23,10 +23,8 @@ import Testing
     "share remove": ["x", "y"], "share leave": ["x"], "share stop": ["x"], "share show": ["x"], "share receipt": ["x"],
   ]
 
-  /// Groups of commands, commands that need no home, and one that reads the recovery key first.
-  private static let without = [
-    ["init"], ["device"], ["account"], ["account", "replace-key"], ["doctor"], ["share"], ["explain"],
-  ]
+  /// Groups of commands, and commands that need no home.
+  private static let without = [["init"], ["device"], ["account"], ["doctor"], ["share"], ["explain"]]
 
   @Test(
     "without a home, each command that needs one says how to make it",

@@ -28,7 +28,7 @@ final class SQLiteDatabase: SimulatedDatabase {
   private let hasBadTrigger: Bool
   private let staging = VirtualStaging()
   private var store: Store?
-  /// What happens right before one of the next transactions of the store.
+  /// A closure to call right before one of the next transactions of the store.
   private var interruption: (after: Int, body: () -> Void)?
   var sqlite: Store? { store }
   private var app: DatabaseQueue?

@@ -363,13 +363,28 @@ extension Transaction {
   /// Deletes a row as a program would. If an app's trigger refuses that, the row is deleted without triggers, because
   /// its parent is gone.
   fileprivate func deleteNoting(_ table: TableForm, _ key: Value, now: Int64) throws {
+    guard try !deleteAsProgram(table, key) else { return }
+    try sql.withoutTriggers { try sql.run(table.delete, [key]) }
+    try pending.note(RecordRef(table: table.id, key: key), PendingSlice.Op.delete, wall: now)
+  }
+
+  /// Deletes a record as a program would, also if it has no row or an app's trigger refuses that.
+  func deleteNoting(_ ref: RecordRef, in zone: Int64, now: Int64) throws {
+    guard let table = catalog.table(ref.table) else { return }
+    if table.isHere, try sql.exists(table.selectKey, [ref.key]), try place(of: ref) == zone {
+      try deleteNoting(table, ref.key, now: now)
+    } else {
+      try pending.note(ref, PendingSlice.Op.delete, wall: now, zone: zone)
+    }
+  }
+
+  /// Returns whether the row is gone.
+  private func deleteAsProgram(_ table: TableForm, _ key: Value) throws -> Bool {
     do {
       try sql.run(table.delete, [key])
     } catch let error as DatabaseError where error.refusesRow && sql.isInTransaction {
-      // The code below handles this case.
+      // The caller handles this case.
     }
-    guard try sql.exists(table.selectKey, [key]) else { return }
-    try sql.withoutTriggers { try sql.run(table.delete, [key]) }
-    try pending.note(RecordRef(table: table.id, key: key), PendingSlice.Op.delete, wall: now)
+    return try !sql.exists(table.selectKey, [key])
   }
 }

@@ -104,6 +104,7 @@ private struct CurrentConflicts: Step {
       conflict.winner = state.cells.values.reduce(conflict.winner) { max($0, $1.stamp) }
       return conflict
     }
+    if try !isAlive && (isLater(state.life, entry) || isWrittenElsewhere(entry)) { return nil }
     // A record that has moved to another zone is there with the value that was kept.
     if !isAlive, let place = try Restorer(transaction: transaction).placeToRestore(entry.ref),
       try place.load(entry.ref)?.isAlive == true
@@ -131,6 +132,23 @@ private struct CurrentConflicts: Step {
     }
     // The lost value is the current one again: its device wrote it again, or somebody wrote the same value.
     return conflict.winnerValue == conflict.loserValue && isAlive ? nil : conflict
+  }
+
+  /// Returns whether the lost value's device has written the column, or deleted the record, in another zone since. When
+  /// a record follows its parent, each of the account's devices brings its own edits along.
+  private func isWrittenElsewhere(_ entry: Entry) throws -> Bool {
+    guard let row = try counters.read(entry.lost.zone) else { return false }
+    return try transaction.recordRows.zones(of: entry.ref, besides: row.id).contains { id in
+      guard let other = try counters.read(id: id) else { return false }
+      let state = try state(entry.ref, other.zone)
+      return isLater(state.isAlive ? state.cells[entry.column]?.stamp : state.life, entry)
+    }
+  }
+
+  /// Returns whether the lost value's device has made another write after it.
+  private func isLater(_ write: Stamp?, _ entry: Entry) -> Bool {
+    guard let write else { return false }
+    return write.author.device == entry.lost.loser.author.device && write.time >= entry.lost.loser.time
   }
 
   /// Returns whether the lost value is a part that another device has continued in the record's new zone.

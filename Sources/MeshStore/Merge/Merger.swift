@@ -12,6 +12,9 @@ final class Merger {
   /// The accounts, or nil if this device writes its own values again.
   let accounts: Accounts?
   let now: Int64
+  /// The records that have followed their parents to another zone, and that another of this account's devices deleted
+  /// in the private zone at the same time. Nobody meant to move them, so the delete is carried out where they are.
+  private(set) var deletedWhileFollowing: [(ref: RecordRef, zone: Int64)] = []
   private var seen: CausalContext?
   /// The records of which parts were lost. Computed on first use.
   private lazy var lostParts = Result { try transaction.recordsWithLostParts() }
@@ -190,11 +193,27 @@ final class Merger {
         guard let life = try left.load(ref).flatMap({ try left.state(ref, $0).life }),
           life.author.device != part.header.author.device, change.stamp < life
         else { continue }
+        let author = part.header.author
+        let follows =
+          change.stamp.author != author && change.fields.allSatisfy { ($0.stamp ?? change.stamp).author != author }
+        if follows, try deletesFollower(ref, left: id, to: merger.records) { continue }
         let delete = State.Cell(stamp: life, value: .null)
         try merger.records.noteConflict(
           ref, State.Loss(column: ZoneRecords.wholeRecord, loser: delete, winner: change.stamp, wasLocal: true),
           by: owner, now: merger.now)
       }
+    }
+
+    /// Decides whether a delete in the private zone is carried out in the zone to which another device has moved the
+    /// record. It is if the record only followed its parent. The root of a share never does.
+    private func deletesFollower(_ ref: RecordRef, left zone: Int64, to place: ZoneRecords) throws -> Bool {
+      let zones = try merger.transaction.catalog.zones()
+      guard zone == zones.privateZone, zones.mayWrite(place.zone.id),
+        let table = merger.transaction.catalog.table(ref.table),
+        zones.share(rootedAt: RecordName(table: table.schema.name, key: ref.key), shownBy: place.zone.id) == nil
+      else { return false }
+      merger.deletedWhileFollowing.append((ref, place.zone.id))
+      return true
     }
 
     /// Notes a lost delete of a record that has moved from here to another zone. The device that deleted it didn't know
@@ -214,6 +233,13 @@ final class Merger {
             : life.time == birth.time.next && change.generation == before.generation,
           change.stamp.time != birth.time.next
         else { continue }
+        if let state = try elsewhere.load(ref).map({ try elsewhere.state(ref, $0) }),
+          try !elsewhere.hasWritten(birth.author),
+          try state.cells.values.allSatisfy({ try !elsewhere.hasWritten($0.stamp.author) }),
+          try deletesFollower(ref, left: merger.records.zone.id, to: elsewhere)
+        {
+          continue
+        }
         let delete = State.Cell(stamp: change.stamp, value: .null)
         try elsewhere.noteConflict(
           ref, State.Loss(column: ZoneRecords.wholeRecord, loser: delete, winner: birth, wasLocal: false), by: owner,
@@ -265,9 +291,17 @@ final class Merger {
         // A value that arrives and loses is listed in any case: another move may have brought it.
         return try !hadSeen(stamp, winner.author) && (!loss.wasLocal || hasWritten(stamp.author))
       }
-      guard loss.wasLocal else { return try !stamp.time.isImport && !isUnderFormerName(ref, loss) }
+      guard loss.wasLocal else {
+        return try !stamp.time.isImport && !isUnderFormerName(ref, loss) && !isOfWinner(stamp, loss.winner)
+      }
       guard stamp.author != part.header.author, !part.context.hasSeen(stamp) else { return false }
       return try hasWritten(stamp.author)
+    }
+
+    /// Returns whether a value that a record brought from another zone is an older one of the device that wrote the
+    /// winning value here.
+    private func isOfWinner(_ stamp: Stamp, _ winner: Stamp?) throws -> Bool {
+      try winner?.author.device == stamp.author.device && !hasWritten(stamp.author)
     }
 
     /// Returns whether a share has the lost value under a former or later name of the table. Then it was compared with

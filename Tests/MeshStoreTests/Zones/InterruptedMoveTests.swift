@@ -72,4 +72,65 @@ import Testing
     let (here, there) = (Set(try alice.contents()), Set(try laptop.contents()))
     #expect(here.symmetricDifference(there) == [])
   }
+
+  @Test("one program's writes are all kept while two devices of its account move the same records", arguments: 0..<25)
+  func twoMovers(seed: Int) throws {
+    var generator = SplitMix64(seed: UInt64(seed))
+    let (alice, laptop) = (try SharedList.alice(), try SharedList.laptop())
+    let count = 30
+    try alice.run(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+        INSERT INTO reminders SELECT 'x' || i, 'M', 'x', 0 FROM n;
+      INSERT INTO steps SELECT 's' || id, id, 'step' FROM reminders WHERE id LIKE 'x%'
+      """)
+    try converge([alice, laptop])
+    var expected = Dictionary(uniqueKeysWithValues: (1...count).map { ("x\($0)", "x") })
+    let standing = ZoneStanding(zone: Self.share, role: .owned, root: RecordName(table: "lists", key: .text("M")))
+    var shared: Set<Int> = []
+    for step in 0..<120 {
+      let (one, other) = step % 2 == 0 ? (alice, laptop) : (laptop, alice)
+      switch Int.random(in: 0..<6, using: &generator) {
+      case 0 where step > 10 && !shared.contains(step % 2):
+        try one.stand(standing)
+        shared.insert(step % 2)
+      case 1...2: _ = try one.step()
+      case 3:
+        // A device knows its account's shares before it gets change sets that follow from them.
+        if shared.contains((step + 1) % 2), shared.insert(step % 2).inserted { try one.stand(standing) }
+        for zone in one.standings.map(\.zone) where other.standings.contains(where: { $0.zone == zone }) {
+          try one.store(of: zone, from: other)
+          _ = try one.store.merges.apply(zone, one.reader(zone), flushing: one.writers(), now: one.now)
+        }
+      default:
+        alice.now += 5
+        let id = "x\(Int.random(in: 1...count, using: &generator))"
+        guard expected[id] != nil else { continue }
+        if Bool.random(using: &generator) {
+          try alice.run("DELETE FROM reminders WHERE id = '\(id)'")
+          expected[id] = nil
+        } else {
+          try alice.run("UPDATE reminders SET title = '\(step)' WHERE id = '\(id)'")
+          expected[id] = "\(step)"
+        }
+      }
+    }
+    for device in [alice, laptop] { try device.stand(standing) }
+    try converge([alice, laptop])
+    let wanted = Set(expected.map { "\($0.key)|\($0.value)|1" })
+    for device in [alice, laptop] {
+      let rows = Set(
+        try device.rows(
+          """
+          SELECT id, title, (SELECT count(*) FROM steps WHERE reminder = reminders.id) FROM reminders WHERE id LIKE 'x%'
+          """))
+      #expect(rows.subtracting(wanted) == [])
+      #expect(wanted.subtracting(rows) == [])
+      #expect(try device.store.conflicts.list(limit: 9).map { "\($0.key) \($0.column ?? "")" } == [])
+      #expect(try device.held() == [:])
+    }
+    for zone in alice.standings.map(\.zone) {
+      #expect(try alice.store.zones.digest(zone) == laptop.store.zones.digest(zone))
+    }
+  }
 }

@@ -108,7 +108,7 @@ package enum Limits {
   /// Versions of the session protocol that a hello offers.
   package static let versions = 16
   /// Addresses in an invite's text.
-  package static let linkAddresses = 8
+  package static let inviteAddresses = 8
   /// Zones that two accounts have in common, as tags.
   package static let zones = 4_096
 }

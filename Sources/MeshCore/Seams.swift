@@ -109,7 +109,7 @@ package enum SignatureContext: String, Sendable, CaseIterable {
   case control = "mesh/1/control"
   /// A `Hello`, by the device that sends it.
   case hello = "mesh/1/hello"
-  /// A handshake hash, by an invite's secret (see `LinkProof`).
+  /// A handshake hash, by an invite's secret (see `InviteProof`).
   case invite = "mesh/1/invite"
   /// A `DeviceClaim` or a `ShareClaim`, by the invite's secret and by the device.
   case claim = "mesh/1/claim"

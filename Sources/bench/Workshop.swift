@@ -77,9 +77,9 @@ final class Workshop {
   func pair() throws -> Pair {
     let a = try capturedDatabase()
     try a.serve()
-    let link = try verb(a.home, "device", "invite")
+    let invite = try verb(a.home, "device", "invite")
     let b = BenchNode(workshop: self, home: newPath("home"), path: newPath("data.db"))
-    try verb(b.home, "init", "--database", b.path, "--device", "b", "--link", link, "--adopt-schema")
+    try verb(b.home, "init", "--database", b.path, "--device", "b", "--link", invite, "--adopt-schema")
     try b.serve()
     let pair = Pair(a: a, b: b)
     try pair.wait()

@@ -60,7 +60,7 @@ struct Init: AsyncParsableCommand {
     defer { lock.release() }
     let report: InitReport
     do {
-      report = try await ProgressLine.during(options.link == nil ? "making the node" : "joining") {
+      report = try await ProgressLine.during(options.invite == nil ? "making the node" : "joining") {
         try await NodeOpener().initialize(options, home: home, lock: lock) { Output.note(printable($0)) }
       }
     } catch {
@@ -76,7 +76,7 @@ struct Init: AsyncParsableCommand {
       database: try Home.absolute(database, of: "database"),
       accountName: account ?? Self.name(ProcessInfo.processInfo.environment["USER"], else: "account"),
       deviceName: device ?? Self.name(ProcessInfo.processInfo.hostName, else: "device"),
-      link: try link.map { try Input.invite($0, printedBy: "mesh device invite") },
+      invite: try link.map { try Input.invite($0, printedBy: "mesh device invite") },
       adoptSchema: adoptSchema)
   }
 

@@ -163,7 +163,7 @@ class Scene:
     def __init__(self, mesh, seed=0, size=1.0):
         self.mesh, self.size = mesh, size
         self.random = random.Random(seed)
-        self.open_link = None
+        self.open_invite = None
         self.sessions = []
         self.sent_fields = set()
         self.memory = {node.name: node.memory() for node in self.honest}
@@ -197,10 +197,10 @@ class Scene:
 
     # --- Hostile accounts
 
-    def link(self):
-        if self.open_link is None:
-            self.open_link = self.tower.invite("Shared", "read-write", "--open")
-        return self.open_link
+    def invite(self):
+        if self.open_invite is None:
+            self.open_invite = self.tower.invite("Shared", "read-write", "--open")
+        return self.open_invite
 
     def account(self, name="mallory"):
         """A member of a new account that has not joined."""
@@ -211,11 +211,11 @@ class Scene:
         member = self.account(name)
         for _ in range(3):
             try:
-                return member, member.join(self.link(), self.tower.address)
+                return member, member.join(self.invite(), self.tower.address)
             except (Ended, Refused):
                 # The node may still be at what the last attack has left. A person tries again.
                 time.sleep(1)
-        return member, member.join(self.link(), self.tower.address)
+        return member, member.join(self.invite(), self.tower.address)
 
     def session(self, member, node=None, zone=None, **options):
         """An open session with a node, caught up in a zone if one is given."""
@@ -348,10 +348,10 @@ class Scene:
         newcomer, start = self.account("newcomer"), time.monotonic()
         while True:
             try:
-                return newcomer.join(self.link(), self.tower.address)
+                return newcomer.join(self.invite(), self.tower.address)
             except (Refused, Ended, TimeoutError, OSError) as error:
-                # A removal may have revoked the link.
-                self.open_link = None
+                # A removal may have revoked the invite.
+                self.open_invite = None
                 if time.monotonic() - start > PATIENCE:
                     raise Failed(f"a new account could not join in {PATIENCE} s: {error}") from error
                 time.sleep(0.5)

@@ -79,13 +79,15 @@ import Testing
     let mesh = try world()
     try mesh.nodes[0].replica.administration.promote(mesh.account.device(1), now: mesh.now)
     try mesh.pump()
-    let link = try mesh.nodes[1].replica.devices.issueLink(expires: mesh.now.wall + 1_000, addresses: [], now: mesh.now)
+    let invite = try mesh.nodes[1].replica.devices.issueInvite(
+      expires: mesh.now.wall + 1_000, addresses: [], now: mesh.now)
     let keys = DeviceKeys(randomness: SeededRandomness(seed: 77))
     let request = try #require(CertificateRequest(name: "tablet", for: mesh.account.state.id, secrets: keys))
     let (wire, info) = try mesh.open(1, peer: keys.sessionKey)
     let theirs = LinkInfo(
       role: .dialler, handshakeHash: info.handshakeHash, remoteStatic: mesh.nodes[1].keys.sessionKey, address: "test")
-    var joining = Joining(link: link, request: request, info: theirs, secrets: keys, cryptography: mesh.cryptography)
+    var joining = Joining(
+      invite: invite, request: request, info: theirs, secrets: keys, cryptography: mesh.cryptography)
     var outputs = joining.start()
     var taken = 0
     var certificate: Certificate?

@@ -7,11 +7,12 @@ import Testing
 /// Devices that claim an invite to the account of node 0.
 @Suite struct DeviceInviteTests {
   private let mesh: TestMesh
-  private let link: DeviceLink
+  private let invite: DeviceInviteContent
 
   init() throws {
     mesh = try TestMesh(1)
-    link = try mesh.nodes[0].replica.devices.issueLink(expires: mesh.now.wall + 60_000, addresses: [], now: mesh.now)
+    invite = try mesh.nodes[0].replica.devices.issueInvite(
+      expires: mesh.now.wall + 60_000, addresses: [], now: mesh.now)
   }
 
   private func keys(_ seed: UInt64) -> DeviceKeys { DeviceKeys(randomness: SeededRandomness(seed: seed)) }
@@ -23,13 +24,13 @@ import Testing
   private func claim(_ keys: DeviceKeys, in session: DeviceKeys? = nil) throws -> (Certificate?, Message.Goodbye?) {
     let (wire, info) = try mesh.open(0, peer: (session ?? keys).sessionKey)
     var hello = mesh.hello(keys, nil, info, to: 0)
-    hello.proof = LinkProof(seed: link.seed, handshakeHash: info.handshakeHash, mesh.cryptography)
+    hello.proof = InviteProof(seed: invite.seed, handshakeHash: info.handshakeHash, mesh.cryptography)
     hello.signature = []
     try mesh.give(.hello(hello), to: 0, wire)
     let account = mesh.account.state.id
     let request = try #require(CertificateRequest(name: "device", for: account, secrets: keys))
     let claim = DeviceClaim(
-      request: request, account: account, seed: link.seed, secrets: keys, mesh.cryptography)
+      request: request, account: account, seed: invite.seed, secrets: keys, mesh.cryptography)
     try mesh.give(.claim(claim), to: 0, wire)
     for case .admitted(let certificate) in mesh.nodes[0].sent[wire] ?? [] { return (certificate, nil) }
     return (nil, mesh.goodbye(0, wire))
@@ -40,7 +41,7 @@ import Testing
     let other = try claim(keys(52))
     let again = try claim(keys(51)).0
     #expect(first != nil && again == first)
-    #expect(other.0 == nil && other.1 == .linkRefused)
+    #expect(other.0 == nil && other.1 == .inviteRefused)
   }
 
   @Test("a revoked device doesn't come back by the invite that let it in") func revokedDevice() throws {
@@ -48,7 +49,7 @@ import Testing
     try mesh.nodes[0].replica.administration.revoke(certificate.device, now: mesh.now)
     try mesh.pump()
     let again = try claim(keys(51))
-    #expect(again.0 == nil && again.1 == .linkRefused)
+    #expect(again.0 == nil && again.1 == .inviteRefused)
     #expect(mesh.nodes[0].replica.account.certificate(certificate.device) == nil)
   }
 

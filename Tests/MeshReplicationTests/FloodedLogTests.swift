@@ -75,7 +75,7 @@ import Testing
     while records.count < (isInvited ? Limits.participants - 2 : 1) {
       let invented = try TestAccount(devices: 1, seed: 10_000 + UInt64(records.count))
       let claim = ShareClaim(
-        isInvited ? open.invite : last, zone: zone, genesis: invented.state.genesis,
+        isInvited ? open.record : last, zone: zone, genesis: invented.state.genesis,
         certificate: try #require(invented.state.certificate(invented.device(0))),
         seed: isInvited ? open.seed : [UInt8](repeating: 4, count: 32),
         secrets: invented.devices[0], mesh.cryptography)

@@ -13,7 +13,7 @@ import Testing
     let mesh = try TestMesh([1, 1, 1])
     let zone = try mesh.share()
     try mesh.join(1, mesh.invite(zone), at: 0)
-    let link = try mesh.invite(zone)
+    let invite = try mesh.invite(zone)
     let heads = try #require(mesh.nodes[0].replica.shareState(zone)?.heads)
     let last = try ControlRecord(
       zone: zone, parents: heads, number: number, previous: heads.first,
@@ -23,7 +23,7 @@ import Testing
     let keys = mesh.nodes[2].keys
     let (session, info) = try mesh.open(0, peer: keys.sessionKey)
     var joining = ShareJoining(
-      link: link, account: mesh.nodes[2].replica.account, device: mesh.nodes[2].device,
+      invite: invite, account: mesh.nodes[2].replica.account, device: mesh.nodes[2].device,
       info: LinkInfo(
         role: .dialler, handshakeHash: info.handshakeHash, remoteStatic: mesh.nodes[0].keys.sessionKey, address: "test"),
       claims: true, secrets: keys, cryptography: mesh.cryptography)

@@ -10,7 +10,7 @@ import Testing
 @Suite struct ForgedProofTests {
   private let mesh: TestMesh
   private let zone: ZoneID
-  private let openInvite: ShareLink
+  private let openInvite: ShareInviteContent
 
   init() throws {
     mesh = try TestMesh([1, 1, 1, 1])
@@ -53,7 +53,7 @@ import Testing
   private func claim(signedBy keys: DeviceKeys) throws -> ShareClaim {
     let invited = mesh.accounts[3]
     return ShareClaim(
-      openInvite.invite, zone: zone, genesis: invited.state.genesis,
+      openInvite.record, zone: zone, genesis: invited.state.genesis,
       certificate: try #require(invited.state.certificate(invited.device(0))), seed: openInvite.seed, secrets: keys,
       mesh.cryptography)
   }

@@ -163,14 +163,14 @@ import Testing
     let share = try mesh.invite(zone, uses: nil)
     let invited = mesh.accounts[3]
     let claim = ShareClaim(
-      share.invite, zone: zone, genesis: invited.state.genesis,
+      share.record, zone: zone, genesis: invited.state.genesis,
       certificate: try #require(invited.state.certificate(invited.device(0))), seed: share.seed,
       secrets: invited.devices[0], mesh.cryptography)
     // Another device brings the claim, with a proof of the invite.
     let thief = try TestAccount(devices: 1, seed: 900)
     let (link, info) = try mesh.open(0, peer: thief.devices[0].sessionKey)
     var hello = mesh.hello(thief.devices[0], try thief.state.certificate(thief.device(0)), info, to: 0)
-    hello.proof = LinkProof(seed: share.seed, handshakeHash: info.handshakeHash, mesh.cryptography)
+    hello.proof = InviteProof(seed: share.seed, handshakeHash: info.handshakeHash, mesh.cryptography)
     hello.sign(
       thief.devices[0],
       SessionBinding(
@@ -189,7 +189,7 @@ import Testing
     let keys = mesh.accounts[3].devices[0]
     let (link, info) = try mesh.open(0, peer: keys.sessionKey)
     var hello = mesh.hello(keys, try mesh.accounts[3].state.certificate(mesh.accounts[3].device(0)), info, to: 0)
-    hello.proof = LinkProof(
+    hello.proof = InviteProof(
       seed: share.seed, handshakeHash: [UInt8](repeating: 1, count: 64), mesh.cryptography)
     hello.sign(
       keys,
@@ -239,6 +239,6 @@ import Testing
     try mesh.meet(1, 0)
     #expect(try mesh.join(3, share, at: 1) == .wait)
     #expect(try mesh.join(3, share, at: 0) == .done)
-    #expect(mesh.nodes[0].replica.shareState(zone)?.invites[share.invite]?.usesLeft == 0)
+    #expect(mesh.nodes[0].replica.shareState(zone)?.invites[share.record]?.usesLeft == 0)
   }
 }

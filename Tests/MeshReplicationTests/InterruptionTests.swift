@@ -22,8 +22,8 @@ import Testing
     func saveHighWaterMark(_ mark: HighWaterMark, zone: ZoneID) throws { try base.saveHighWaterMark(mark, zone: zone) }
     func isCopy() -> Bool { false }
     func settle() {}
-    func links() throws -> [IssuedLink] { base.links() }
-    func saveLinks(_ links: [IssuedLink]) throws { try base.saveLinks(links) }
+    func deviceInvites() throws -> [IssuedInvite] { base.deviceInvites() }
+    func saveDeviceInvites(_ links: [IssuedInvite]) throws { try base.saveDeviceInvites(links) }
   }
 
   private struct Machine {

@@ -24,8 +24,8 @@ import Testing
     }
     func isCopy() -> Bool { false }
     func settle() {}
-    func links() throws -> [IssuedLink] { base.links() }
-    func saveLinks(_ links: [IssuedLink]) throws { try base.saveLinks(links) }
+    func deviceInvites() throws -> [IssuedInvite] { base.deviceInvites() }
+    func saveDeviceInvites(_ links: [IssuedInvite]) throws { try base.saveDeviceInvites(links) }
   }
 
   private func expectMarks(_ mesh: TestMesh, _ location: SourceLocation = #_sourceLocation) throws {

@@ -68,7 +68,7 @@ import Testing
     for index in 0..<count {
       let made = try TestAccount(devices: 1, seed: 10_000 + UInt64(index))
       let claim = ShareClaim(
-        share.invite, zone: zone, genesis: made.state.genesis,
+        share.record, zone: zone, genesis: made.state.genesis,
         certificate: try #require(made.state.certificate(made.device(0))), seed: share.seed, secrets: made.devices[0],
         mesh.cryptography)
       let record = try ControlRecord(

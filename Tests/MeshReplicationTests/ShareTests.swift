@@ -79,12 +79,12 @@ import Testing
   @Test("who joins sees the offer, and nothing is used before it is claimed")
   func whoJoinsSeesTheOfferAndNothingIsUsedBeforeItIsClaimed() throws {
     let (mesh, zone) = try mesh()
-    let link = try mesh.invite(zone, .readOnly)
+    let invite = try mesh.invite(zone, .readOnly)
     let offer = ShareJoining.Offer(
       title: "list", owner: mesh.account.state.id, permission: .readOnly, root: TestMesh.root)
-    #expect(try mesh.join(1, link, at: 0, claims: false) == .offered(offer))
+    #expect(try mesh.join(1, invite, at: 0, claims: false) == .offered(offer))
     #expect(mesh.nodes[1].replica.shareState(zone) == nil && mesh.permission(0, zone, of: 1) == nil)
-    #expect(try mesh.join(1, link, at: 0) == .done)
+    #expect(try mesh.join(1, invite, at: 0) == .done)
     #expect(mesh.permission(0, zone, of: 1) == .readOnly && mesh.permission(1, zone, of: 1) == .readOnly)
   }
 
@@ -109,14 +109,14 @@ import Testing
     throws
   {
     let (mesh, zone) = try mesh()
-    let link = try mesh.invite(zone)
-    #expect(try mesh.join(1, link, at: 0) == .done)
-    guard case .refused(let reason) = try mesh.join(2, link, at: 0) else {
+    let invite = try mesh.invite(zone)
+    #expect(try mesh.join(1, invite, at: 0) == .done)
+    guard case .refused(let reason) = try mesh.join(2, invite, at: 0) else {
       Issue.record("it was used twice")
       return
     }
     #expect(reason.contains("used already"))
-    #expect(try mesh.join(1, link, at: 0) == .done)
+    #expect(try mesh.join(1, invite, at: 0) == .done)
     #expect(mesh.nodes[0].replica.shareState(zone)?.participants.count == 1)
   }
 
@@ -126,24 +126,24 @@ import Testing
     let mesh = try TestMesh([2, 1, 1])
     try mesh.meet(1, 0)
     let zone = try mesh.share()
-    let link = try mesh.invite(zone)
+    let invite = try mesh.invite(zone)
     #expect(try mesh.join(2, mesh.invite(zone), at: 0) == .done)
     try mesh.meet(1, 0)
     try mesh.meet(2, 0)
-    #expect(try mesh.join(3, link, at: 1) == .wait)
-    #expect(try mesh.join(3, link, at: 2) == .wait)
-    #expect(try mesh.join(3, link, at: 0) == .done)
+    #expect(try mesh.join(3, invite, at: 1) == .wait)
+    #expect(try mesh.join(3, invite, at: 2) == .wait)
+    #expect(try mesh.join(3, invite, at: 0) == .done)
   }
 
   @Test("any member lets in by an open invite, and the owner hears of it")
   func anyMemberLetsInByAnOpenInviteAndTheOwnerHearsOfIt() throws {
     let (mesh, zone) = try mesh()
-    let link = try mesh.invite(zone, .readWrite, uses: nil)
-    #expect(try mesh.join(1, link, at: 0) == .done)
+    let invite = try mesh.invite(zone, .readWrite, uses: nil)
+    #expect(try mesh.join(1, invite, at: 0) == .done)
     try mesh.meet(1, 0)
     try mesh.write(0, "a", "before", in: zone)
     try mesh.meet(1, 0)
-    #expect(try mesh.join(2, link, at: 1) == .done)
+    #expect(try mesh.join(2, invite, at: 1) == .done)
     try mesh.connect(2, 1)
     try mesh.pump()
     #expect(mesh.title(2, "a") == .text("before"))
@@ -156,8 +156,8 @@ import Testing
     try mesh.expectEqual([0, 1, 2], zone)
   }
 
-  @Test("whom a participant let in while it was being removed joins again by the same link")
-  func whomAParticipantLetInWhileItWasBeingRemovedJoinsAgainByTheSameLink() throws {
+  @Test("whom a participant let in while it was being removed joins again with the same invite")
+  func whomAParticipantLetInWhileItWasBeingRemovedJoinsAgainWithTheSameInvite() throws {
     let (mesh, zone) = try self.mesh()
     try mesh.join(1, mesh.invite(zone), at: 0)
     let open = try mesh.invite(zone, uses: nil)
@@ -193,7 +193,7 @@ import Testing
     try mesh.nodes[0].replica.shares.remove(mesh.accounts[2].state.id, from: zone, now: mesh.now)
     try mesh.meet(0, 2)
     let state = try #require(mesh.nodes[0].replica.shareState(zone))
-    #expect(state.invites[open.invite]?.isRevoked == true)
+    #expect(state.invites[open.record]?.isRevoked == true)
     #expect(state.participants[mesh.accounts[1].state.id]?.status == .left)
     #expect(state.participants[mesh.accounts[2].state.id]?.status == .removed)
     for node in 1...2 { #expect(mesh.title(0, "\(node)") == .text("of a member")) }
@@ -263,14 +263,14 @@ import Testing
     let expired = try mesh.invite(zone, expires: mesh.now.wall + 1_000)
     let bound = try mesh.invite(zone, for: mesh.accounts[2].state.id)
     let revoked = try mesh.invite(zone, uses: nil)
-    try mesh.nodes[0].replica.shares.revokeInvite(revoked.invite, of: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.revokeInvite(revoked.record, of: zone, now: mesh.now)
     try mesh.wait(1_000)
-    let unknown = ShareLink(
-      seed: [UInt8](repeating: 3, count: 32), zone: zone, owner: bound.owner, invite: bound.invite, addresses: [])
-    for (link, word) in [
+    let unknown = ShareInviteContent(
+      seed: [UInt8](repeating: 3, count: 32), zone: zone, owner: bound.owner, record: bound.record, addresses: [])
+    for (invite, word) in [
       (expired, "expired"), (bound, "another account"), (revoked, "revoked"), (unknown, "not known"),
     ] {
-      guard case .refused(let reason) = try mesh.join(1, link, at: 0) else {
+      guard case .refused(let reason) = try mesh.join(1, invite, at: 0) else {
         Issue.record("\(word) was let in")
         continue
       }
@@ -549,13 +549,13 @@ import Testing
     struct DiskFailure: Error {}
     let mesh = try TestMesh([1, 1])
     let zone = try mesh.share()
-    let link = try mesh.invite(zone)
+    let invite = try mesh.invite(zone)
     mesh.nodes[1].store.controlFault = DiskFailure()
     mesh.nodes[1].store.controlRoom = room
-    #expect(throws: DiskFailure.self) { try mesh.join(1, link, at: 0) }
+    #expect(throws: DiskFailure.self) { try mesh.join(1, invite, at: 0) }
     mesh.nodes[1].store.controlFault = nil
     try mesh.restart(1)
-    #expect(try mesh.join(1, link, at: 0) == .done)
+    #expect(try mesh.join(1, invite, at: 0) == .done)
     try mesh.connect(1, 0)
     try mesh.pump()
     try mesh.expectEqual([0, 1], zone)
@@ -715,12 +715,12 @@ import Testing
   {
     let mesh = try TestMesh([1, 1])
     let zone = try mesh.share()
-    let link = try mesh.invite(zone)
+    let invite = try mesh.invite(zone)
     let keys = mesh.nodes[1].keys
     let (session, info) = try mesh.open(0, peer: keys.sessionKey)
     let dialler = LinkInfo(
       role: .dialler, handshakeHash: info.handshakeHash, remoteStatic: mesh.nodes[0].keys.sessionKey, address: "test")
-    var joining = mesh.nodes[1].replica.admission.joining(link, dialler, claims: true)
+    var joining = mesh.nodes[1].replica.admission.joining(invite, dialler, claims: true)
     var (outputs, heard, isDone) = (joining.start(), 0, false)
     while !outputs.isEmpty {
       for output in outputs {
@@ -813,10 +813,10 @@ import Testing
   /// Returns a joining device that has said its hello.
   private func joiningShare() throws -> ShareJoining {
     let mesh = try TestMesh([1, 1])
-    let link = try mesh.invite(try mesh.share())
+    let invite = try mesh.invite(try mesh.share())
     let node = mesh.nodes[1]
     let joining = ShareJoining(
-      link: link, account: node.replica.account, device: node.device,
+      invite: invite, account: node.replica.account, device: node.device,
       info: mesh.info(.dialler, peer: mesh.nodes[0].keys.sessionKey, hash: [UInt8](repeating: 1, count: 64)),
       claims: true, secrets: node.keys, cryptography: mesh.cryptography)
     _ = joining.start()

@@ -21,12 +21,12 @@ extension TestMesh {
   func invite(
     _ zone: ZoneID, _ permission: Permission = .readWrite, by node: Int = 0, uses: UInt64? = 1, expires: Int64 = 0,
     for account: AccountID? = nil
-  ) throws -> ShareLink {
-    let link = try nodes[node].replica.shares.invite(
+  ) throws -> ShareInviteContent {
+    let invite = try nodes[node].replica.shares.invite(
       to: zone, permission, uses: uses, expires: expires, account: account.map { DisplayedID($0) },
       addresses: ["test"], now: now)
     try pump()
-    return link
+    return invite
   }
 
   /// The result of joining.
@@ -42,14 +42,15 @@ extension TestMesh {
   /// - Parameter isLate: Whether all other messages arrive before the joiner knows that it was let in.
   @discardableResult
   func join(
-    _ joiner: Int, _ link: ShareLink, at member: Int, claims: Bool = true, isLate: Bool = false
+    _ joiner: Int, _ invite: ShareInviteContent, at member: Int, claims: Bool = true, isLate: Bool = false
   ) throws -> Joined {
     let keys = nodes[joiner].keys
     let (session, info) = try open(member, peer: keys.sessionKey)
     let dialler = LinkInfo(
       role: .dialler, handshakeHash: info.handshakeHash, remoteStatic: nodes[member].keys.sessionKey, address: "test")
     var joining = ShareJoining(
-      link: link, account: nodes[joiner].replica.account, device: nodes[joiner].device, info: dialler, claims: claims,
+      invite: invite, account: nodes[joiner].replica.account, device: nodes[joiner].device, info: dialler,
+      claims: claims,
       secrets: keys, cryptography: cryptography)
     var outputs = joining.start()
     var result: Joined?

@@ -23,10 +23,10 @@ extension MeshProcess {
   /// Returns the last line that `mesh device invite` prints.
   func invite(_ arguments: String...) async throws -> String {
     let finished = try await run(["device", "invite"] + arguments)
-    guard finished.status == 0, let link = finished.stdout.split(separator: "\n").last else {
+    guard finished.status == 0, let invite = finished.stdout.split(separator: "\n").last else {
       throw Unexpected("mesh device invite: \(finished)")
     }
-    return String(link)
+    return String(invite)
   }
 
   /// Joins with an invite of `host`'s daemon, including its tables. No daemon runs here yet.

@@ -160,8 +160,8 @@ extension Daemons {
         try await alice.sqlite("INSERT INTO notes VALUES ('n1', 'milk', 1)")
         try await alice.done("share", "create", "notes", "n1", "--title", "Shared")
         let invited = try await alice.done("share", "invite", "Shared", "--permission", "read-only")
-        let link = try #require(invited.stdout.split(separator: "\n").last)
-        try await bob.done("share", "join", "-", "--yes", input: link + "\n")
+        let invite = try #require(invited.stdout.split(separator: "\n").last)
+        try await bob.done("share", "join", "-", "--yes", input: invite + "\n")
         try await eventually("bob has the note") { try await bob.number("SELECT count(*) FROM notes") == 1 }
         try await bob.sqlite("BEGIN; ALTER TABLE notes ADD COLUMN mood TEXT; UPDATE notes SET mood = 'calm'; COMMIT")
         try await flushed(bob)

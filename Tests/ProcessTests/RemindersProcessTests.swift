@@ -14,8 +14,8 @@ extension Daemons {
         try await alice.type("add Groceries Milk", until: "Groceries: 1 open")
         try await bob.type("list Work", until: "Work: 0 open")
         try await alice.type("share Groceries", until: "mesh-share-")
-        let link = try #require(alice.output.split(separator: "\n").last { $0.hasPrefix("mesh-share-") })
-        try await bob.type("accept \(link)", until: "alice shares 'Groceries' with you")
+        let invite = try #require(alice.output.split(separator: "\n").last { $0.hasPrefix("mesh-share-") })
+        try await bob.type("accept \(invite)", until: "alice shares 'Groceries' with you")
         try await bob.says("Groceries: 1 open")
         try await bob.type("people Groceries", until: "  alice (owner)\n  bob (may read and write)")
 

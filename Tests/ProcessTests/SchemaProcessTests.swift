@@ -64,9 +64,9 @@ extension Daemons {
         try await tower.done("init", "--database", tower.database, "--account", "alice", "--device", "tower")
         try await tower.done("track", "events")
         _ = try await tower.serve()
-        let link = String(try #require(try await tower.done("device", "invite").stdout.split(separator: "\n").last))
+        let invite = String(try #require(try await tower.done("device", "invite").stdout.split(separator: "\n").last))
         let joined = try await laptop.done(
-          "init", "--database", laptop.database, "--device", "laptop", "--adopt-schema", "--link", "-", input: link)
+          "init", "--database", laptop.database, "--device", "laptop", "--adopt-schema", "--link", "-", input: invite)
         let leftOut = "CHECK on events: it calls replace()"
         #expect(joined.stdout.contains(leftOut))
         _ = try await laptop.serve()

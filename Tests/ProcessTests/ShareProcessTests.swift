@@ -21,10 +21,10 @@ extension Daemons {
 
     private func join(_ node: MeshProcess, _ owner: MeshProcess, _ permission: String) async throws {
       let invited = try await owner.done("share", "invite", "Shared", "--permission", permission)
-      let link = String(try #require(invited.stdout.split(separator: "\n").last))
-      let joined = try await node.done("share", "join", "-", "--yes", input: link + "\n")
+      let invite = String(try #require(invited.stdout.split(separator: "\n").last))
+      let joined = try await node.done("share", "join", "-", "--yes", input: invite + "\n")
       #expect(joined.stdout.contains(permission))
-      let again = try await node.done("share", "join", "-", "--yes", input: link + "\n")
+      let again = try await node.done("share", "join", "-", "--yes", input: invite + "\n")
       #expect(
         again.stdout.contains(permission) && again.stderr.contains("The invite changes nothing"),
         "a member is told so")
@@ -114,8 +114,8 @@ extension Daemons {
         // Of two shares with the same root, one is shown.
         try await carol.done("share", "create", "notes", "n1", "--title", "Hers")
         let invited = try await carol.done("share", "invite", "Hers", "--permission", "read-only")
-        let link = String(try #require(invited.stdout.split(separator: "\n").last))
-        let joined = try await bob.done("share", "join", "-", "--yes", input: link + "\n")
+        let invite = String(try #require(invited.stdout.split(separator: "\n").last))
+        let joined = try await bob.done("share", "join", "-", "--yes", input: invite + "\n")
         let zones = try await bob.report(SharesReport.self, "share", "list").shares
         let food = try #require(zones.first { $0.title == "Food" }?.id)
         #expect(joined.stderr.contains("Another share here, \(food), has the same root record"))
@@ -157,9 +157,9 @@ extension Daemons {
         daemons[0] = try await kill(daemons[0], of: alice)
         for (index, permission) in [(1, "read-write"), (2, "read-only")] {
           let invited = try await alice.done("share", "invite", "Shared", "--permission", permission)
-          let link = String(try #require(invited.stdout.split(separator: "\n").last))
+          let invite = String(try #require(invited.stdout.split(separator: "\n").last))
           daemons[0] = try await kill(daemons[0], of: alice)
-          daemons[index] = try await killed(daemons[index], of: nodes[index], in: "share", "join", link, "--yes")
+          daemons[index] = try await killed(daemons[index], of: nodes[index], in: "share", "join", invite, "--yes")
         }
         let text = "SELECT text FROM notes WHERE id = 'n1'"
         for node in [bob, carol] { try await arrives(node, "the root record", text, "milk") }
@@ -215,30 +215,30 @@ extension Daemons {
         for (node, name) in [(bob, "bob"), (carol, "carol")] { _ = try await account(node, name) }
         try await alice.sqlite("INSERT INTO notes VALUES ('n1', 'milk', 1)")
         try await alice.done("share", "create", "notes", "n1", "--title", "Shared")
-        func link(_ options: String...) async throws -> String {
+        func invite(_ options: String...) async throws -> String {
           let invited = try await alice.run(["share", "invite", "Shared", "--permission", "read-write"] + options)
           return String(try #require(invited.stdout.split(separator: "\n").last, "\(invited.stderr)"))
         }
-        func refusal(_ node: MeshProcess, _ link: String) async throws -> String {
-          let refused = try await node.run(["share", "join", "-", "--yes"], input: link + "\n")
+        func refusal(_ node: MeshProcess, _ invite: String) async throws -> String {
+          let refused = try await node.run(["share", "join", "-", "--yes"], input: invite + "\n")
           #expect(refused.status == ExitStatus.refused.rawValue)
           return refused.stderr
         }
         let bobs = try await bob.report(AccountReport.self, "account", "show").account
-        let bound = try await link("--for", bobs)
+        let bound = try await invite("--for", bobs)
         #expect(try await refusal(carol, bound).contains("for another account"))
         let own = try await alice.report(AccountReport.self, "account", "show").account
         let forHerself = try await alice.run(
           "share", "invite", "Shared", "--permission", "read-only", "--for", own)
         #expect(forHerself.status == ExitStatus.usage.rawValue && forHerself.stderr.contains("have the share already"))
-        let short = try await link("--expires", "1s")
+        let short = try await invite("--expires", "1s")
         func invites() async throws -> [ShareReport.Invite] {
           try await alice.report([String: [ShareReport.Invite]].self, "share", "invites", "Shared")["invites"] ?? []
         }
         try await eventually("it is over") { try await invites().contains { $0.state == .expired } }
         #expect(try await refusal(carol, short).contains("expired"))
-        let open = try await link("--open")
-        let revoked = try await link()
+        let open = try await invite("--open")
+        let revoked = try await invite()
         #expect(try await invites().map(\.state.rawValue).sorted() == ["expired", "open", "open", "open"])
         let last = try #require(
           try await invites().first { $0.account == nil && $0.usesLeft == 1 && $0.state == .open })
@@ -248,7 +248,7 @@ extension Daemons {
 
         // Any member admits accounts with an open invite, even while the owner is away. With other invites, only the
         // owner does.
-        let single = try await link()
+        let single = try await invite()
         let bobsAddress = try #require(try await bob.status().listen)
         try await bob.connected(to: "alice")
         await daemon.kill()
@@ -276,17 +276,17 @@ extension Daemons {
         try await bob.done("init", "--database", bob.database, "--account", "bob", "--device", "bob")
         _ = try await bob.serve()
         let invited = try await alice.done("share", "invite", "Shared", "--permission", "read-write")
-        let link = String(try #require(invited.stdout.split(separator: "\n").last))
+        let invite = String(try #require(invited.stdout.split(separator: "\n").last))
         for answer in ["", "n\n"] {
-          let refused = try await bob.run("share", "join", link, input: answer)
+          let refused = try await bob.run("share", "join", invite, input: answer)
           #expect(refused.status == ExitStatus.no.rawValue && refused.stderr.hasSuffix("Not joined.\n"))
           #expect(refused.stdout.contains("notes n1, and what refers to it"))
         }
         let together = try await bob.start(
-          ["sh", "-c", "\"$0\" share join \"$1\" 2>&1", try Child.binary(), link], executable: MeshProcess.env)
+          ["sh", "-c", "\"$0\" share join \"$1\" 2>&1", try Child.binary(), invite], executable: MeshProcess.env)
         let lines = try await together.finished(within: MeshProcess.deadline).stdout.split(separator: "\n")
         #expect(lines.suffix(2) == ["Join? [y/N]", "Not joined."], "the offer comes before the question")
-        let joined = try await bob.done("share", "join", "-", "--yes", input: link)
+        let joined = try await bob.done("share", "join", "-", "--yes", input: invite)
         #expect(joined.stderr.contains("(notes, tags). To see its records: mesh schema --apply"))
         try await eventually("the records are here, and held") { try await bob.status().held["unknown-table"] == 2 }
         let schema = try await bob.report(SchemaReport.self, "schema", "--apply")
@@ -459,15 +459,15 @@ extension Daemons {
     }
 
     @Test("a share invite that was used is rejected with the reason")
-    func aLinkThatWasUsedIsRefusedWithTheReason() async throws {
+    func anInviteThatWasUsedIsRefusedWithTheReason() async throws {
       try await MeshProcess.scope(nodes: 3) { nodes in
         for (node, name) in zip(nodes, ["alice", "bob", "carol"]) { _ = try await account(node, name) }
         try await nodes[0].sqlite("INSERT INTO notes VALUES ('n1', 'milk', 1)")
         try await nodes[0].done("share", "create", "notes", "n1", "--title", "Shared")
         let invited = try await nodes[0].done("share", "invite", "Shared", "--permission", "read-only")
-        let link = String(try #require(invited.stdout.split(separator: "\n").last))
-        try await nodes[1].done("share", "join", "-", "--yes", input: link + "\n")
-        let refused = try await nodes[2].run(["share", "join", "-", "--yes"], input: link + "\n")
+        let invite = String(try #require(invited.stdout.split(separator: "\n").last))
+        try await nodes[1].done("share", "join", "-", "--yes", input: invite + "\n")
+        let refused = try await nodes[2].run(["share", "join", "-", "--yes"], input: invite + "\n")
         #expect(refused.status == ExitStatus.refused.rawValue && refused.stderr.contains("used already"))
       }
     }

@@ -110,8 +110,8 @@ extension Daemons {
             let note = Note(id: "milk", title: "Buy milk")
             try await mine.database.write { db in try Note.insert { note }.execute(db) }
             let shared = try await mine.engine.share(record: note) { $0.publicPermission = .readOnly }
-            let link = try #require(shared.link)
-            #expect(try await reader.engine.acceptShare(link).permission == .readOnly)
+            let readers = try #require(shared.link)
+            #expect(try await reader.engine.acceptShare(readers).permission == .readOnly)
             let invite = try await mine.engine.inviteParticipant(to: shared.share, permission: .readWrite)
             #expect(try await writer.engine.acceptShare(invite).permission == .readWrite)
             func write(_ title: String, _ database: any DatabaseWriter) async throws {
@@ -166,8 +166,8 @@ extension Daemons {
         try await engine.start()
         let post = Post(id: "p")
         try await database.write { db in try Post.insert { post }.execute(db) }
-        let link = try #require(try await engine.share(record: post).link)
-        try await bob.done("share", "join", "-", "--yes", input: link + "\n")
+        let invite = try #require(try await engine.share(record: post).link)
+        try await bob.done("share", "join", "-", "--yes", input: invite + "\n")
         try await eventually("the row") { try await bob.number("SELECT count(*) FROM posts") == 1 }
 
         try await alice.done("track", "posts", "--policy", "likes=counter")

@@ -83,8 +83,8 @@ struct RemindersProgram: Sendable {
       write("joined")
     case ("devices", _, _): try await showDevices()
     case ("share", let list?, _): try await share(list)
-    case ("accept", let link?, _):
-      let share = try await syncEngine.acceptShare(link)
+    case ("accept", let invite?, _):
+      let share = try await syncEngine.acceptShare(invite)
       write("\(share.owner.name ?? share.owner.id) shares '\(share.title ?? "a list")' with you")
     case ("people", let list?, _): try await showPeople(of: list)
     case ("unshare", let title?, _):
@@ -110,8 +110,10 @@ struct RemindersProgram: Sendable {
 
   private func share(_ title: String) async throws {
     let shared = try await syncEngine.share(record: try await find(title)) { $0.title = title }
-    guard let link = shared.link else { throw RemindersError("'\(title)' belongs to another person, who can share it") }
-    write(link)
+    guard let invite = shared.link else {
+      throw RemindersError("'\(title)' belongs to another person, who can share it")
+    }
+    write(invite)
   }
 
   private func showPeople(of title: String) async throws {

@@ -36,7 +36,7 @@ struct WriteGrant: Sendable, Equatable {
 }
 
 /// An invite, as the log describes it.
-package struct Invite: Sendable, Equatable {
+package struct InviteState: Sendable, Equatable {
   /// The id of the record that made the invite.
   package let id: ControlID
   /// The permission that the invite grants, and the accounts that may use it.

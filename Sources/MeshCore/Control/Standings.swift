@@ -5,7 +5,7 @@ struct Standings {
   static let kinds: [ControlAct.Kind] = [.participant, .leave, .admission, .invite, .revokeInvite]
 
   private(set) var participants: [AccountID: Participant] = [:]
-  private(set) var invites: [ControlID: Invite] = [:]
+  private(set) var invites: [ControlID: InviteState] = [:]
   private(set) var grants: [ControlID: WriteGrant] = [:]
   /// The records by which the owner removed accounts. An epoch encrypts only if it has seen all of them.
   private(set) var removals: [ControlID] = []
@@ -196,10 +196,10 @@ struct Standings {
     return admissions
   }
 
-  private static func invites(_ graph: ControlGraph) -> [ControlID: Invite] {
-    var invites: [ControlID: Invite] = [:]
+  private static func invites(_ graph: ControlGraph) -> [ControlID: InviteState] {
+    var invites: [ControlID: InviteState] = [:]
     for record in graph.owners(.invite) {
-      if case .invite(let terms) = record.act { invites[record.id] = Invite(id: record.id, terms: terms) }
+      if case .invite(let terms) = record.act { invites[record.id] = InviteState(id: record.id, terms: terms) }
     }
     for record in graph.owners(.revokeInvite) {
       if case .revokeInvite(let id, let standing) = record.act {

@@ -12,7 +12,7 @@ package struct ZoneState: Sendable, Equatable {
   /// All accounts that were ever let in, except the owner.
   package private(set) var participants: [AccountID: Participant] = [:]
   /// The invites by the ids of their records, used and revoked ones included.
-  package private(set) var invites: [ControlID: Invite] = [:]
+  package private(set) var invites: [ControlID: InviteState] = [:]
   /// The devices that have cutoffs. Instances that are not listed are cut at zero.
   package private(set) var cuts: [DeviceID: [InstanceID: ControlAct.CutPoint]] = [:]
   /// The cuts that count. `cuts` is their combination.

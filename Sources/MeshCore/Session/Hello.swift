@@ -8,7 +8,7 @@ package struct Hello: Hashable, Sendable {
   /// The 32-byte hash of the sender's state of its account. The peer notices a difference by it.
   package var accountHead: [UInt8]
   /// The proof that the sender holds an invite's secret.
-  package var proof: LinkProof?
+  package var proof: InviteProof?
   /// The signature by the certificate's device over `signedBytes(.hello, binding ‖ unsigned)`. Empty without a
   /// certificate.
   package var signature: [UInt8]
@@ -17,7 +17,7 @@ package struct Hello: Hashable, Sendable {
   package static let version: UInt8 = 2
 
   /// Creates an unsigned hello that offers this program's version.
-  package init(certificate: Certificate?, accountHead: [UInt8], proof: LinkProof? = nil) {
+  package init(certificate: Certificate?, accountHead: [UInt8], proof: InviteProof? = nil) {
     versions = [Self.version]
     self.certificate = certificate
     self.accountHead = accountHead
@@ -62,7 +62,7 @@ package struct Hello: Hashable, Sendable {
     }
     certificate = try reader.flag() ? try Certificate(from: &reader) : nil
     accountHead = try reader.raw(32)
-    proof = try reader.flag() ? try LinkProof(from: &reader) : nil
+    proof = try reader.flag() ? try InviteProof(from: &reader) : nil
     signature = try reader.sized(64, "signature")
     guard signature.count == (certificate == nil ? 0 : 64) else {
       throw .invalid("a hello is signed where it has a certificate")
@@ -96,7 +96,7 @@ package struct SessionBinding: Hashable, Sendable {
 }
 
 /// The proof that a device holds an invite's secret: the public half, and its signature over the handshake hash.
-package struct LinkProof: Hashable, Sendable {
+package struct InviteProof: Hashable, Sendable {
   /// The Ed25519 public key of the invite, 32 bytes. The issuer knows its invites by it.
   package let publicHalf: [UInt8]
   /// The Ed25519 signature over the handshake hash, 64 bytes.

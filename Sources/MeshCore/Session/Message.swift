@@ -117,7 +117,7 @@ package enum Message: Hashable, Sendable {
     /// The receiver was silent for too long, its queue is full, or the sender has a fault.
     case stalled = 7
     /// The invite is expired, used, or not from this node.
-    case linkRefused = 8
+    case inviteRefused = 8
     /// The peer's account is no longer a member of any zone that it shared with the sender's account. The sender has
     /// sent it the log that says so.
     case noMember = 10

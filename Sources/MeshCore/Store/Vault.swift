@@ -18,9 +18,9 @@ package protocol Vault: AnyObject {
   /// Notes that the home is where it is now. A node does so when it makes a home, and each time it starts.
   func settle() throws
   /// Returns the device invites that this node printed and that have not expired.
-  func links() throws -> [IssuedLink]
+  func deviceInvites() throws -> [IssuedInvite]
   /// Replaces the invites, in one durable write.
-  func saveLinks(_ links: [IssuedLink]) throws
+  func saveDeviceInvites(_ links: [IssuedInvite]) throws
 }
 
 /// The last change set that a device signed, saved beside the keys after each commit and before sending. If the
@@ -45,7 +45,7 @@ package struct HighWaterMark: Hashable, Sendable {
 }
 
 /// A device invite as its issuer saves it. The secret itself is not kept.
-package struct IssuedLink: Hashable, Sendable {
+package struct IssuedInvite: Hashable, Sendable {
   /// The Ed25519 public key of the invite: 32 bytes. A claim proves that its device has the other half.
   package let publicHalf: [UInt8]
   /// When the invite expires, in milliseconds since 1970.

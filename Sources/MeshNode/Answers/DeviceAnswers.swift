@@ -11,9 +11,9 @@ struct DeviceAnswers: NodePart {
   func invite(expires: Duration) throws -> InviteReport {
     let addresses = try addresses.toAdvertise()
     let now = time.now
-    let link = try replica.devices.issueLink(
+    let invite = try replica.devices.issueInvite(
       expires: now.wall + Int64(expires.inSeconds * 1_000), addresses: addresses, now: now)
-    return InviteReport(link: link.text, expires: Date(milliseconds: link.expires), addresses: addresses)
+    return InviteReport(link: invite.text, expires: Date(milliseconds: invite.expires), addresses: addresses)
   }
 
   func list() -> DevicesReport {

@@ -126,7 +126,7 @@ extension CryptoError: Refusing {
   package var refusal: Refusal { Refusal(code: "key.\(code)", message: message) }
 }
 
-extension LinkFault: Refusing {
+extension InviteFault: Refusing {
   package var refusal: Refusal { Refusal(code: "link.invalid", message: description) }
 }
 

@@ -67,7 +67,7 @@ struct ShareAnswers: NodePart {
       devices: live)
   }
 
-  private func inviteReport(_ invite: Invite) -> ShareReport.Invite {
+  private func inviteReport(_ invite: InviteState) -> ShareReport.Invite {
     let terms = invite.terms
     let state: ShareReport.Invite.State =
       invite.isRevoked
@@ -130,12 +130,12 @@ struct ShareAnswers: NodePart {
         exit: .usage)
     }
     let now = time.now
-    let link = try replica.shares.invite(
+    let invite = try replica.shares.invite(
       to: zone, Permission(request.permission), uses: request.uses,
       expires: request.expires.map { now.wall + Int64($0.inSeconds * 1_000) } ?? 0,
       account: account, addresses: toAdvertise, now: now)
     return ShareInviteReport(
-      share: zone.description, invite: link.invite.description, link: link.text, addresses: link.addresses)
+      share: zone.description, invite: invite.record.description, link: invite.text, addresses: invite.addresses)
   }
 
   func change(_ request: ShareChangeRequest) throws -> ShareReport {

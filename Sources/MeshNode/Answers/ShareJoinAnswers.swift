@@ -13,27 +13,27 @@ struct ShareJoinAnswers: NodePart {
   /// A member is already done, unless another participant admitted it. The owner may never hear of that admission, and
   /// then admits it again.
   nonisolated(nonsending) func join(_ request: ShareJoinRequest) async throws -> ShareJoinReport {
-    let link = try ShareLink(text: request.link)
-    let members = ((request.peers ?? []) + link.addresses).compactMap { HostPort($0) }
-    if isOwn(link) {
+    let invite = try ShareInviteContent(text: request.link)
+    let members = ((request.peers ?? []) + invite.addresses).compactMap { HostPort($0) }
+    if isOwn(invite) {
       throw Refusal(
         code: "share.own",
         message:
-          "“\(printable(replica.title(link.zone)))” is this account's own share: its devices have it already. The "
+          "“\(printable(replica.title(invite.zone)))” is this account's own share: its devices have it already. The "
           + "invite is for another account.")
     }
-    let joined = memberReport(link)
+    let joined = memberReport(invite)
     if let joined {
       // An earlier attempt may have been interrupted here.
       addresses.remember(members)
-      guard isAdmittedByParticipant(link) else { return joined }
+      guard isAdmittedByParticipant(invite) else { return joined }
     }
     var reasons: [String] = []
     var waiting: ShareJoinReport?
     var refused: Refusal?
     for address in members {
       do {
-        let report = try await join(link, at: address, claims: request.claims)
+        let report = try await join(invite, at: address, claims: request.claims)
         if report.state == .joined { addresses.remember(members) }
         // Another address may belong to a device that can admit.
         guard report.state == .waiting else { return report }
@@ -57,19 +57,21 @@ struct ShareJoinAnswers: NodePart {
   }
 
   /// Returns the report for an account that is already a member, or nil for others.
-  private func memberReport(_ link: ShareLink) -> ShareJoinReport? {
-    guard let state = replica.shareState(link.zone), let permission = state.permission(replica.account.id) else {
+  private func memberReport(_ invite: ShareInviteContent) -> ShareJoinReport? {
+    guard let state = replica.shareState(invite.zone), let permission = state.permission(replica.account.id) else {
       return nil
     }
-    var report = joinReport(.joined, link, state.title, state.root, permission)
+    var report = joinReport(.joined, invite, state.title, state.root, permission)
     report.wasMember = true
     return report
   }
 
-  private func isOwn(_ link: ShareLink) -> Bool { replica.shareState(link.zone)?.owner == replica.account.id }
+  private func isOwn(_ invite: ShareInviteContent) -> Bool {
+    replica.shareState(invite.zone)?.owner == replica.account.id
+  }
 
-  private func isAdmittedByParticipant(_ link: ShareLink) -> Bool {
-    let state = replica.shareState(link.zone)
+  private func isAdmittedByParticipant(_ invite: ShareInviteContent) -> Bool {
+    let state = replica.shareState(invite.zone)
     guard let member = state?.participants[replica.account.id]?.admittedBy else { return false }
     return member != state?.owner
   }
@@ -77,12 +79,12 @@ struct ShareJoinAnswers: NodePart {
   private static let refusedCode = "link.refused"
 
   private nonisolated(nonsending) func join(
-    _ link: ShareLink, at address: HostPort, claims: Bool
+    _ invite: ShareInviteContent, at address: HostPort, claims: Bool
   ) async throws -> ShareJoinReport {
     let connection = try await context.transport.dial(host: address.host, port: Int(address.port))
     defer { connection.close() }
     async let _: Void = Self.close(connection, after: Self.joinPatience)
-    return try await ask(connection, link, at: address, claims: claims)
+    return try await ask(connection, invite, at: address, claims: claims)
   }
 
   private static func close(_ connection: Link, after patience: Duration) async {
@@ -94,12 +96,12 @@ struct ShareJoinAnswers: NodePart {
   private static let joinPatience = Duration.seconds(20)
 
   private nonisolated(nonsending) func ask(
-    _ connection: Link, _ link: ShareLink, at address: HostPort, claims: Bool
+    _ connection: Link, _ invite: ShareInviteContent, at address: HostPort, claims: Bool
   ) async throws -> ShareJoinReport {
     let info = LinkInfo(
       role: .dialler, handshakeHash: connection.handshakeHash, remoteStatic: connection.remoteStatic,
       address: address.description)
-    var joining = replica.admission.joining(link, info, claims: claims)
+    var joining = replica.admission.joining(invite, info, claims: claims)
     var outputs = joining.start()
     var messages = connection.messages.makeAsyncIterator()
     var offer: ShareJoining.Offer?
@@ -110,14 +112,14 @@ struct ShareJoinAnswers: NodePart {
         case .send(let message): connection.send(message.encoded)
         case .offered(let offered):
           offer = offered
-          isTaken = try isRootTaken(offered.root, link)
+          isTaken = try isRootTaken(offered.root, invite)
           guard claims else {
             return joinReport(
-              .offered, link, offered.title, offered.root, offered.permission, isRootTaken: isTaken)
+              .offered, invite, offered.title, offered.root, offered.permission, isRootTaken: isTaken)
           }
-        case .done(let joined): return try adopt(joined, link, at: address, offer, isRootTaken: isTaken)
+        case .done(let joined): return try adopt(joined, invite, at: address, offer, isRootTaken: isTaken)
         case .wait(let reason):
-          return joinReport(.waiting, link, offer?.title ?? "", offer?.root, offer?.permission, reason)
+          return joinReport(.waiting, invite, offer?.title ?? "", offer?.root, offer?.permission, reason)
         case .refused(let reason): throw Refusal(code: Self.refusedCode, message: "joining was refused: \(reason).")
         }
       }
@@ -135,28 +137,28 @@ struct ShareJoinAnswers: NodePart {
   }
 
   private func adopt(
-    _ joined: JoinedShare, _ link: ShareLink, at address: HostPort, _ offer: ShareJoining.Offer?,
+    _ joined: JoinedShare, _ invite: ShareInviteContent, at address: HostPort, _ offer: ShareJoining.Offer?,
     isRootTaken: Bool
   ) throws -> ShareJoinReport {
     try replica.admission.adopt(joined, now: time.now)
-    let state = replica.shareState(link.zone)
+    let state = replica.shareState(invite.zone)
     guard let state, let permission = state.permission(replica.account.id) else {
       return joinReport(
-        .waiting, link, offer?.title ?? "", state?.root, nil,
+        .waiting, invite, offer?.title ?? "", state?.root, nil,
         "this account has left the share, and the node at \(address) has not heard of it yet")
     }
-    return joinReport(.joined, link, state.title, state.root, permission, isRootTaken: isRootTaken)
+    return joinReport(.joined, invite, state.title, state.root, permission, isRootTaken: isRootTaken)
   }
 
   private func joinReport(
-    _ state: ShareJoinReport.State, _ link: ShareLink, _ title: String, _ root: RecordName?,
+    _ state: ShareJoinReport.State, _ invite: ShareInviteContent, _ title: String, _ root: RecordName?,
     _ permission: Permission?, _ reason: String? = nil, isRootTaken: Bool = false
   ) -> ShareJoinReport {
     ShareJoinReport(
-      state: state, share: link.zone.description, title: printable(title), owner: link.owner.description,
+      state: state, share: invite.zone.description, title: printable(title), owner: invite.owner.description,
       table: root?.table, key: root.map { ReportedValue($0.key) }, permission: permission.map(SharePermission.init),
       reason: reason,
-      isRootTaken: isRootTaken, rival: root.flatMap { rival(of: $0, besides: link.zone)?.description })
+      isRootTaken: isRootTaken, rival: root.flatMap { rival(of: $0, besides: invite.zone)?.description })
   }
 
   /// Returns another share here whose root has that name, whether or not its rows have arrived.
@@ -171,10 +173,10 @@ struct ShareJoinAnswers: NodePart {
 
   /// Returns whether the file has a record in that place, private or in another share: a copy that was kept, or one
   /// with the same name.
-  private func isRootTaken(_ root: RecordName, _ link: ShareLink) throws -> Bool {
+  private func isRootTaken(_ root: RecordName, _ invite: ShareInviteContent) throws -> Bool {
     switch try store.zones.obstacle(toSharing: root) {
     case nil: true
-    case .alreadyShared(_, let zone): zone != link.zone
+    case .alreadyShared(_, let zone): zone != invite.zone
     default: false
     }
   }

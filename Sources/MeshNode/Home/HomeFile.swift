@@ -22,7 +22,7 @@ public enum HomeFile: Hashable, Sendable {
   /// The location of the home: the key's inode number, the time of its creation, and the machine's id.
   case place
   /// The device invites that this node printed, as far as it must remember them. The secrets are not in it.
-  case links
+  case deviceInvites
   /// The addresses from joining, and the devices that answered at them.
   case peers
   /// The tables that each app named to its sync engine.
@@ -48,7 +48,7 @@ public enum HomeFile: Hashable, Sendable {
     case .zone(let id): "zones/\(id)"
     case .highWater: "highwater"
     case .place: "place"
-    case .links: "links"
+    case .deviceInvites: "links"
     case .peers: "peers.json"
     case .appTables: "app-tables.json"
     case .acceptedDatabase: "accepted-database"
@@ -62,7 +62,8 @@ public enum HomeFile: Hashable, Sendable {
   public var isSecret: Bool {
     switch self {
     case .deviceKey, .accountKey, .nextAccountKey, .recoveryKey, .zone: true
-    case .configuration, .accountState, .highWater, .place, .links, .peers, .appTables, .acceptedDatabase, .staging,
+    case .configuration, .accountState, .highWater, .place, .deviceInvites, .peers, .appTables, .acceptedDatabase,
+      .staging,
       .controlSocket, .lock:
       false
     }
@@ -71,7 +72,7 @@ public enum HomeFile: Hashable, Sendable {
   /// The files except the configuration that are in the home's own directory or have a fixed place below it. The account
   /// comes first: without its keys, it would look like one that this device has begun to join.
   static let others: [HomeFile] = [
-    .accountState, .highWater, .place, .links, .peers, .appTables, .acceptedDatabase, .deviceKey, .accountKey,
+    .accountState, .highWater, .place, .deviceInvites, .peers, .appTables, .acceptedDatabase, .deviceKey, .accountKey,
     .nextAccountKey, .recoveryKey, .controlSocket, .lock,
   ]
 

@@ -111,27 +111,27 @@ final class HomeVault: Vault {
     return text.map { String($0.prefix(32)) } ?? ""
   }
 
-  func links() throws -> [IssuedLink] {
-    var links: [IssuedLink] = []
-    try read(.links) { (reader: inout ByteReader) throws(FormatError) in
+  func deviceInvites() throws -> [IssuedInvite] {
+    var invites: [IssuedInvite] = []
+    try read(.deviceInvites) { (reader: inout ByteReader) throws(FormatError) in
       while !reader.isAtEnd {
         let publicHalf = try reader.raw(32)
         let expires = try reader.signedVarint()
         let isUsed = try reader.byte() == 1
-        links.append(
-          IssuedLink(publicHalf: publicHalf, expires: expires, usedBy: isUsed ? try DeviceID(from: &reader) : nil))
+        invites.append(
+          IssuedInvite(publicHalf: publicHalf, expires: expires, usedBy: isUsed ? try DeviceID(from: &reader) : nil))
       }
     }
-    return links
+    return invites
   }
 
-  func saveLinks(_ links: [IssuedLink]) throws {
-    try write(.links) { writer in
-      for link in links {
-        writer.raw(link.publicHalf)
-        writer.signedVarint(link.expires)
-        writer.byte(link.usedBy == nil ? 0 : 1)
-        link.usedBy?.write(to: &writer)
+  func saveDeviceInvites(_ invites: [IssuedInvite]) throws {
+    try write(.deviceInvites) { writer in
+      for invite in invites {
+        writer.raw(invite.publicHalf)
+        writer.signedVarint(invite.expires)
+        writer.byte(invite.usedBy == nil ? 0 : 1)
+        invite.usedBy?.write(to: &writer)
       }
     }
   }

@@ -103,18 +103,18 @@ struct NodeCreation {
 
   // MARK: Joining
 
-  func join(_ link: DeviceLink, progress: @escaping @Sendable (String) -> Void) async throws -> InitReport {
-    guard link.expires > time.milliseconds() else {
+  func join(_ invite: DeviceInviteContent, progress: @escaping @Sendable (String) -> Void) async throws -> InitReport {
+    guard invite.expires > time.milliseconds() else {
       throw Refusal(code: "link.expired", message: "the invite has expired. Make a new one with mesh device invite.")
     }
-    let addresses = link.addresses.compactMap { HostPort($0) }
+    let addresses = invite.addresses.compactMap { HostPort($0) }
     guard !addresses.isEmpty else {
       throw Refusal(
         code: "link.addresses",
         message: "the invite names no address to dial. Make a new one with mesh device invite on a running node.")
     }
     let transport = Transport(keys: keys, randomness: cryptography, clock: time, network: network)
-    let address = try await firstAdmitting(addresses, link, transport, progress)
+    let address = try await firstAdmitting(addresses, invite, transport, progress)
     let remembered = [address] + addresses.filter { $0 != address }
     let node = try Node(
       home: home, configuration: configuration(peers: remembered), network: network, logger: Self.silent)
@@ -143,14 +143,15 @@ struct NodeCreation {
   /// Dials in turn until one node admits this device. If an earlier attempt was certified, the first node that answers
   /// is enough.
   private func firstAdmitting(
-    _ addresses: [HostPort], _ link: DeviceLink, _ transport: Transport, _ progress: @Sendable (String) -> Void
+    _ addresses: [HostPort], _ invite: DeviceInviteContent, _ transport: Transport,
+    _ progress: @Sendable (String) -> Void
   ) async throws -> HostPort {
     var reasons: [String] = []
     for address in addresses {
       progress("dialling \(address)")
       do {
         let connection = try await transport.dial(host: address.host, port: Int(address.port))
-        let account = try await admission(connection, link)
+        let account = try await admission(connection, invite)
         try home.write(.accountState, account.encoded)
         return address
       } catch let error as TransportError {
@@ -163,12 +164,12 @@ struct NodeCreation {
         + "\nCheck that the daemon runs there and that the network lets this machine through.", exit: .noMember)
   }
 
-  private func admission(_ connection: Link, _ link: DeviceLink) async throws -> AccountState {
+  private func admission(_ connection: Link, _ invite: DeviceInviteContent) async throws -> AccountState {
     let info = LinkInfo(
       role: .dialler, handshakeHash: connection.handshakeHash, remoteStatic: connection.remoteStatic,
       address: connection.remoteAddress)
     var joining = Joining(
-      link: link, request: try request(link.account), info: info, secrets: keys, cryptography: cryptography)
+      invite: invite, request: try request(invite.account), info: info, secrets: keys, cryptography: cryptography)
     defer { connection.close() }
     func act(_ outputs: [Joining.Output]) throws -> AccountState? {
       for output in outputs {

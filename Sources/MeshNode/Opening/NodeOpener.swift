@@ -23,7 +23,7 @@ public struct NodeOpener: NodeOpening {
     (self.network, self.app) = (network, app)
   }
 
-  /// Creates a node, or joins the account of an invite (see `NodeOpening`). Throws a `LinkFault` for a text that is not
+  /// Creates a node, or joins the account of an invite (see `NodeOpening`). Throws a `InviteFault` for a text that is not
   /// an invite, before it creates anything.
   public func initialize(
     _ options: InitOptions, home: Home, lock: HomeLock, progress: @escaping @Sendable (String) -> Void
@@ -33,9 +33,9 @@ public struct NodeOpener: NodeOpening {
     defer { withExtendedLifetime(thread) {} }
     return try await withTaskExecutorPreference(thread) {
       // This check comes before anything is created, so a mistyped invite leaves no file behind.
-      let link = try options.link.map { text in try DeviceLink(text: text) }
-      let creation = try NodeCreation(options: options, home: home, joining: link?.account, network: network)
-      if let link { return try await creation.join(link, progress: progress) }
+      let invite = try options.invite.map { text in try DeviceInviteContent(text: text) }
+      let creation = try NodeCreation(options: options, home: home, joining: invite?.account, network: network)
+      if let invite { return try await creation.join(invite, progress: progress) }
       return try await creation.createAccount()
     }
   }

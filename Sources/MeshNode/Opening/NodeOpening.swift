@@ -55,21 +55,21 @@ public struct InitOptions: Hashable, Sendable {
   /// The name that other devices show for this one, at most 64 bytes.
   public var deviceName: String
   /// The one-line invite that another device printed, or nil to create an account.
-  public var link: String?
+  public var invite: String?
   /// True to create and track the tables of the account that the database doesn't have.
   public var adoptSchema: Bool
   /// The address for `config.toml`, or nil for the default address.
   public var listen: HostPort?
 
   public init(
-    database: String, accountName: String, deviceName: String, link: String? = nil, adoptSchema: Bool = false,
+    database: String, accountName: String, deviceName: String, invite: String? = nil, adoptSchema: Bool = false,
     listen: HostPort? = nil
   ) {
     self.listen = listen
     self.database = database
     self.accountName = accountName
     self.deviceName = deviceName
-    self.link = link
+    self.invite = invite
     self.adoptSchema = adoptSchema
   }
 }

@@ -17,7 +17,7 @@ enum LocalAddresses {
       }
     }
     let sorted = hosts.filter { !isLoopback($0) } + hosts.filter(isLoopback)
-    return sorted.prefix(Limits.linkAddresses).map { HostPort(host: $0, port: listening.port).description }
+    return sorted.prefix(Limits.inviteAddresses).map { HostPort(host: $0, port: listening.port).description }
   }
 
   private static func isLoopback(_ host: String) -> Bool { host.hasPrefix("127.") || host == "::1" }

@@ -12,7 +12,7 @@ package struct Joining: Sendable {
     case refused(String)
   }
 
-  private let link: DeviceLink
+  private let invite: DeviceInviteContent
   private let request: CertificateRequest
   private let secrets: any DeviceSecrets
   private let cryptography: any Cryptography
@@ -21,10 +21,10 @@ package struct Joining: Sendable {
   private var account: AccountState?
 
   package init(
-    link: DeviceLink, request: CertificateRequest, info: LinkInfo, secrets: any DeviceSecrets,
+    invite: DeviceInviteContent, request: CertificateRequest, info: LinkInfo, secrets: any DeviceSecrets,
     cryptography: any Cryptography
   ) {
-    self.link = link
+    self.invite = invite
     self.request = request
     self.info = info
     self.secrets = secrets
@@ -32,7 +32,7 @@ package struct Joining: Sendable {
   }
 
   package func start() -> [Output] {
-    let proof = LinkProof(seed: link.seed, handshakeHash: info.handshakeHash, cryptography)
+    let proof = InviteProof(seed: invite.seed, handshakeHash: info.handshakeHash, cryptography)
     return [.send(.hello(Hello(certificate: nil, accountHead: [UInt8](repeating: 0, count: 32), proof: proof)))]
   }
 
@@ -41,7 +41,7 @@ package struct Joining: Sendable {
     case .hello(let hello):
       let binding = SessionBinding(
         signer: info.role.other, handshakeHash: info.handshakeHash, peerStatic: secrets.sessionKey)
-      guard let certificate = hello.certificate, certificate.account == link.account,
+      guard let certificate = hello.certificate, certificate.account == invite.account,
         certificate.request.sessionKey == info.remoteStatic, hello.isSigned(binding, cryptography)
       else { return [.refused("the node at \(info.address) is not a device of the account that made the invite")] }
       responder = certificate
@@ -65,13 +65,13 @@ package struct Joining: Sendable {
   private mutating func claim(_ bytes: [UInt8]) -> [Output] {
     var reader = ByteReader(bytes)
     guard account == nil, let responder, let state = try? AccountState(from: &reader, cryptography),
-      state.id == link.account, state.certificate(responder.device) == responder
+      state.id == invite.account, state.certificate(responder.device) == responder
     else { return [.refused("the node at \(info.address) could not show that the account certified it")] }
     account = state
     return [
       .send(
         .claim(
-          DeviceClaim(request: request, account: link.account, seed: link.seed, secrets: secrets, cryptography)))
+          DeviceClaim(request: request, account: invite.account, seed: invite.seed, secrets: secrets, cryptography)))
     ]
   }
 }

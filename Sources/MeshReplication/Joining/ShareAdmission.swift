@@ -16,16 +16,16 @@ package final class ShareAdmission: Part {
   func forgetUnused(now: Moment) { showing.forgetUnused(now: now) }
 
   /// Shows the share's log to a device of another account that proves an invite. Nothing is consumed yet.
-  func welcomeClaimant(_ link: LinkID, _ certificate: Certificate, _ proof: LinkProof, now: Moment) throws {
+  func welcomeClaimant(_ link: LinkID, _ certificate: Certificate, _ proof: InviteProof, now: Moment) throws {
     let invites = zones.values.flatMap { zone in zone.state.invites.values.map { (zone: zone, invite: $0) } }
     guard let (zone, invite) = invites.first(where: { $0.invite.terms.publicHalf == proof.publicHalf }),
       zone.state.permission(account.id) != nil
     else {
       return sessions.end(
-        link, .linkRefused, "the invite is not known here: ask its owner whether the share still exists")
+        link, .inviteRefused, "the invite is not known here: ask its owner whether the share still exists")
     }
     if let reason = refusal(invite, certificate.account, zone.state, now: now) {
-      return sessions.end(link, .linkRefused, reason)
+      return sessions.end(link, .inviteRefused, reason)
     }
     // A person with the text of an invite can create any number of accounts.
     let bound = max(Choices.controlSending, 2 * zone.log.bytes)
@@ -51,7 +51,7 @@ package final class ShareAdmission: Part {
 
   /// Returns the reason that an invite no longer admits an account, or nil if it does. For a member it is nil, because
   /// a member needs no invite.
-  private func refusal(_ invite: Invite, _ account: AccountID, _ state: ZoneState, now: Moment) -> String? {
+  private func refusal(_ invite: InviteState, _ account: AccountID, _ state: ZoneState, now: Moment) -> String? {
     if state.isStopped { return "the owner has stopped sharing “\(printable(state.title))”" }
     if state.permission(account) != nil { return nil }
     if let bound = invite.terms.account, !bound.names(account) { return "the invite is for another account, \(bound)" }
@@ -78,7 +78,9 @@ package final class ShareAdmission: Part {
       invite.terms.publicHalf == claim.publicHalf, claim.isSound(zone: id, cryptography),
       let known = claim.state(cryptography)
     else { return sessions.end(link, .protocolViolation, "the claim is not one of this session's invite and device") }
-    if let reason = refusal(invite, claim.account, state, now: now) { return sessions.end(link, .linkRefused, reason) }
+    if let reason = refusal(invite, claim.account, state, now: now) {
+      return sessions.end(link, .inviteRefused, reason)
+    }
     var hasGrown = try book.adopt(known)
     if let offered = sessions[link]?.offers.states[claim.account] { hasGrown = try book.adopt(offered) || hasGrown }
     if hasGrown { try changes.accountChanged(claim.account, now: now) }
@@ -141,9 +143,9 @@ package final class ShareAdmission: Part {
   }
 
   /// Returns the dialler's side of joining a share with an invite.
-  package func joining(_ link: ShareLink, _ info: LinkInfo, claims: Bool) -> ShareJoining {
+  package func joining(_ invite: ShareInviteContent, _ info: LinkInfo, claims: Bool) -> ShareJoining {
     ShareJoining(
-      link: link, account: account, device: device, info: info, claims: claims, secrets: secrets,
+      invite: invite, account: account, device: device, info: info, claims: claims, secrets: secrets,
       cryptography: cryptography)
   }
 }

@@ -32,7 +32,7 @@ package struct ShareJoining: Sendable {
     }
   }
 
-  private let link: ShareLink
+  private let invite: ShareInviteContent
   private let account: AccountState
   private let device: DeviceID
   private let info: LinkInfo
@@ -47,23 +47,24 @@ package struct ShareJoining: Sendable {
   ///
   /// - Parameter claims: False to see only the offer.
   package init(
-    link: ShareLink, account: AccountState, device: DeviceID, info: LinkInfo, claims: Bool, secrets: any DeviceSecrets,
+    invite: ShareInviteContent, account: AccountState, device: DeviceID, info: LinkInfo, claims: Bool,
+    secrets: any DeviceSecrets,
     cryptography: any Cryptography
   ) {
-    self.link = link
+    self.invite = invite
     self.account = account
     self.device = device
     self.info = info
     self.claims = claims
     self.secrets = secrets
     self.cryptography = cryptography
-    joined = JoinedShare(link.zone, account, owner: link.owner)
+    joined = JoinedShare(invite.zone, account, owner: invite.owner)
   }
 
   package func start() -> [Output] {
     var hello = Hello(
       certificate: account.certificate(device), accountHead: account.head(cryptography),
-      proof: LinkProof(seed: link.seed, handshakeHash: info.handshakeHash, cryptography))
+      proof: InviteProof(seed: invite.seed, handshakeHash: info.handshakeHash, cryptography))
     hello.sign(
       secrets, SessionBinding(signer: info.role, handshakeHash: info.handshakeHash, peerStatic: info.remoteStatic))
     return [.send(.hello(hello))]
@@ -85,10 +86,10 @@ package struct ShareJoining: Sendable {
       return []
     case .account(let bytes):
       return joined.note(account: bytes, cryptography) ? [] : [.refused(faultyState)]
-    case .controlRecords(link.zone, let records):
+    case .controlRecords(invite.zone, let records):
       guard joined.learnAccounts(cryptography) else { return [.refused(faultyState)] }
       return joined.learn(records, cryptography) ? [] : [.refused("\(faulty): a record of the share is not valid")]
-    case .controlHeads(link.zone, let heads):
+    case .controlHeads(invite.zone, let heads):
       return joined.learnAccounts(cryptography) ? look(heads) : [.refused(faultyState)]
     case .goodbye(.elsewhere, let text), .goodbye(.stalled, let text):
       return [.wait(printable(text))]
@@ -105,20 +106,20 @@ package struct ShareJoining: Sendable {
   /// Handles a log that is complete up to the responder's heads.
   private mutating func look(_ heads: [ControlID]) -> [Output] {
     let state = joined.state(cryptography)
-    guard let responder, state.owner == link.owner, heads.allSatisfy(joined.has), let root = state.root,
-      let invite = state.invites[link.invite], invite.terms.publicHalf == cryptography.publicKey(seed: link.seed),
+    guard let responder, state.owner == invite.owner, heads.allSatisfy(joined.has), let root = state.root,
+      let known = state.invites[invite.record], known.terms.publicHalf == cryptography.publicKey(seed: invite.seed),
       state.permission(responder.account) != nil,
       joined.accounts[responder.account]?.certificate(responder.device) == responder
     else { return [.refused(faulty)] }
     if state.permission(account.id) != nil { return [.done(joined)] }
     guard !hasClaimed else { return [.refused("\(faulty): it did not let this account in")] }
-    let offer = Offer(title: state.title, owner: link.owner, permission: invite.terms.permission, root: root)
+    let offer = Offer(title: state.title, owner: invite.owner, permission: known.terms.permission, root: root)
     guard claims, let certificate = account.certificate(device) else { return [.offered(offer)] }
     hasClaimed = true
     let claim = ShareClaim(
-      link.invite, zone: link.zone, genesis: account.genesis, certificate: certificate, seed: link.seed,
+      invite.record, zone: invite.zone, genesis: account.genesis, certificate: certificate, seed: invite.seed,
       secrets: secrets, cryptography)
-    return [.offered(offer), .send(.account(account.encoded)), .send(.shareClaim(link.zone, claim))]
+    return [.offered(offer), .send(.account(account.encoded)), .send(.shareClaim(invite.zone, claim))]
   }
 }
 

@@ -59,7 +59,7 @@ package struct Shares: Part {
   package func invite(
     to zone: ZoneID, _ permission: Permission, uses: UInt64?, expires: Int64, account: DisplayedID<AccountKind>?,
     addresses: [String], now: Moment
-  ) throws -> ShareLink {
+  ) throws -> ShareInviteContent {
     let state = try owned(zone)
     guard !state.isStopped else { throw ShareError.isStopped(zone) }
     guard expires == 0 || expires > now.wall else {
@@ -74,7 +74,7 @@ package struct Shares: Part {
     try logs.publish(record)
     try changes.changed(zone, now: now)
     guard let owner = state.owner else { throw ShareError.notOwner }
-    return ShareLink(seed: seed, zone: zone, owner: owner, invite: record.id, addresses: addresses)
+    return ShareInviteContent(seed: seed, zone: zone, owner: owner, record: record.id, addresses: addresses)
   }
 
   /// Revokes an invite. It admits no further account, and the accounts that it admitted stay.
@@ -87,7 +87,7 @@ package struct Shares: Part {
 
   /// Returns the record that revokes an invite. It also names removed accounts that the invite admitted, because their
   /// change sets depend on the admission. If there are more than a record can name, it names those that wrote most.
-  private func revocation(_ invite: Invite, _ zone: ZoneID) throws -> ControlAct {
+  private func revocation(_ invite: InviteState, _ zone: ZoneID) throws -> ControlAct {
     var written: [AccountID: UInt64] = [:]
     for (author, head) in try store.log.mergedHeads(zone) {
       guard let account = zones[zone]?.state.account(of: author.device) else { continue }

@@ -6,7 +6,7 @@ package final class MemoryVault: Vault {
   struct Contents {
     var keys: [ZoneID: [EpochID: EpochKey]] = [:]
     var marks: [ZoneID: HighWaterMark] = [:]
-    var links: [IssuedLink] = []
+    var deviceInvites: [IssuedInvite] = []
   }
 
   var contents = Contents()
@@ -52,8 +52,10 @@ package final class MemoryVault: Vault {
     try change { $0.marks[zone] = mark }
   }
 
-  package func links() -> [IssuedLink] { contents.links }
-  package func saveLinks(_ links: [IssuedLink]) throws { try change { $0.links = links } }
+  package func deviceInvites() -> [IssuedInvite] { contents.deviceInvites }
+  package func saveDeviceInvites(_ deviceInvites: [IssuedInvite]) throws {
+    try change { $0.deviceInvites = deviceInvites }
+  }
 
   /// Replaces a file as a whole and syncs it. The file is either the old one or the new one.
   private func change(_ body: (inout Contents) -> Void) throws {

@@ -2,7 +2,10 @@ package import MeshCrypto
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// An encrypted session with one peer. The peer's static key is proven, but its name is not yet known.
+/// An encrypted connection to one peer, after the Noise handshake.
+///
+/// The handshake proves the peer's static key, but not whose key it is. The layer above exchanges certificates over the
+/// link, and then has a session with a device.
 ///
 /// Whole messages of 1 byte to 1 MiB + 64 KiB are sent and received in order, or the link ends. Both queues are
 /// bounded. A peer that doesn't read ends the link (`.overloaded`). Messages that are not consumed stop the reading.
@@ -15,7 +18,7 @@ import NIOCore
 package final class Link: Sendable {
   /// The role of this side in the handshake.
   package let role: NoiseHandshake.Role
-  /// The 64 bytes that identify this session, the same on both sides.
+  /// The 64 bytes that identify this link, the same on both sides.
   package let handshakeHash: [UInt8]
   /// The peer's static X25519 key, 32 bytes.
   package let remoteStatic: [UInt8]

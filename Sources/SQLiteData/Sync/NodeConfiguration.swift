@@ -152,7 +152,7 @@ struct NodePlan: Sendable {
     do {
       _ = try await NodeOpener(network: network).initialize(
         InitOptions(
-          database: database, accountName: account, deviceName: device, link: invite,
+          database: database, accountName: account, deviceName: device, invite: invite,
           listen: options.listen ?? network.map { _ in HostPort(host: LocalNetwork.host, port: 0) }),
         home: home, lock: lock
       ) { logger.info("\($0)") }

@@ -14,8 +14,8 @@ public struct Share: Codable, Hashable, Identifiable, Sendable {
   public internal(set) var recordType: String
   /// The text of the root record's primary key.
   public internal(set) var recordPrimaryKey: String
-  /// The permission of all accounts that have a link to the share. It is initially ``ParticipantPermission/none``, and
-  /// then each link admits one account. Accounts that have joined keep their permission when you change it.
+  /// The permission of all accounts that have an invite to the share. It is initially ``ParticipantPermission/none``, and
+  /// then each invite admits one account. Accounts that have joined keep their permission when you change it.
   public var publicPermission: ParticipantPermission
   /// The members: the owner first, then the others, then the accounts that are invited by name.
   ///
@@ -111,9 +111,9 @@ public struct Share: Codable, Hashable, Identifiable, Sendable {
     public internal(set) var acceptanceStatus: ParticipantAcceptanceStatus
   }
 
-  /// The share that a link leads to.
+  /// The share that an invite leads to.
   public struct Metadata: Hashable, Sendable {
-    /// The link.
+    /// The text of the invite.
     public let link: String
     /// The id of the share.
     public let shareID: String
@@ -178,7 +178,7 @@ extension Share {
 }
 
 extension ShareReport {
-  /// The invites that admit every account that has their link.
+  /// The invites that admit every account that has their text.
   var publicInvites: [Invite] {
     invites.filter { $0.state == .open && $0.usesLeft == nil && $0.account == nil }
   }

@@ -67,8 +67,8 @@ struct ShareEditor {
     }
   }
 
-  /// Returns a new link to the share. With a public permission, everybody can join by it, and otherwise one account.
-  func link(to report: ShareReport, _ permission: Share.ParticipantPermission) async throws -> String {
+  /// Returns a new invite to the share. With a public permission, everybody can join by it, and otherwise one account.
+  func invite(to report: ShareReport, _ permission: Share.ParticipantPermission) async throws -> String {
     let request =
       if let permission = permission.ofNode {
         ShareInviteRequest(share: report.id, permission: permission, uses: nil)

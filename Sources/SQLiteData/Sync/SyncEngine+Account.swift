@@ -93,8 +93,8 @@ extension SyncEngine {
   ///   the invite doesn't work, nothing is given up that another device needs, and ``start()`` creates a new account.
   public func join(_ invite: String) async throws {
     try await SyncError.translating {
-      let link = try DeviceLink(text: invite)
-      guard link.expires > plan.now else {
+      let decoded = try DeviceInviteContent(text: invite)
+      guard decoded.expires > plan.now else {
         throw SyncError(
           SyncError.Code(rawValue: "link.expired"), "The invite has expired. Make a new one: syncEngine.inviteDevice()")
       }
@@ -103,7 +103,7 @@ extension SyncEngine {
       if (try? Home.open(at: plan.home)) != nil {
         try await start()
         former = try await account().id
-        guard former != link.account.description else { return }
+        guard former != decoded.account.description else { return }
         try await requireFreshAccount()
         await stopAndWait()
         remove = { [tables] in _ = try await Bookkeeping.remove(from: tables.database, of: tables.names) }
@@ -111,7 +111,7 @@ extension SyncEngine {
       try await plan.joinHome(invite: invite, logger: logger, removing: remove)
       watch.reset()
       try await start()
-      let current = link.account.description
+      let current = decoded.account.description
       announce([
         .account(
           former.map { .switchAccounts(previousUser: $0, currentUser: current) } ?? .signIn(currentUser: current))

@@ -15,9 +15,9 @@ extension SyncEngine {
   /// }
   /// ```
   ///
-  /// The owner gets a new link with each call. It admits one account, which may then read and write. If the share's
-  /// ``Share/publicPermission`` isn't ``Share/ParticipantPermission/none``, the link admits any number of accounts with
-  /// that permission. ``inviteParticipant(to:permission:account:expiresAfter:)`` creates other links.
+  /// The owner gets a new invite with each call. It admits one account, which may then read and write. If the share's
+  /// ``Share/publicPermission`` isn't ``Share/ParticipantPermission/none``, the invite admits any number of accounts with
+  /// that permission. ``inviteParticipant(to:permission:account:expiresAfter:)`` creates other invites.
   ///
   /// - Parameters:
   ///   - record: A row of a table without foreign keys.
@@ -30,10 +30,10 @@ extension SyncEngine {
   ) async throws -> SharedRecord where T.PrimaryKey.QueryOutput: IdentifierStringConvertible {
     let (report, edited) = try await editor.share(
       T.tableName, record.primaryKey.rawIdentifier, record.keyLiteral, report(of: record), configure)
-    // Only the owner makes links.
+    // Only the owner invites.
     guard report.role == .owner else { return SharedRecord(share: edited, link: nil) }
-    let link = try await editor.link(to: report, edited.publicPermission)
-    return SharedRecord(share: try await share(report.id), link: link)
+    let invite = try await editor.invite(to: report, edited.publicPermission)
+    return SharedRecord(share: try await share(report.id), link: invite)
   }
 
   /// Stops sharing a record. It stays in this account, and the other accounts lose it. If the record isn't shared, this
@@ -76,14 +76,14 @@ extension SyncEngine {
     _ = try await shares()
   }
 
-  /// Creates a link with which another account joins a share of this account.
+  /// Creates an invite with which another account joins a share of this account.
   ///
   /// - Parameters:
   ///   - share: The share.
   ///   - permission: The permission of the account.
-  ///   - account: The id of the only account that can use the link, or nil for any account.
-  ///   - duration: The time for which the link is valid, or nil for no limit.
-  /// - Returns: The link, which admits one account. It is a secret.
+  ///   - account: The id of the only account that can use the invite, or nil for any account.
+  ///   - duration: The time for which the invite is valid, or nil for no limit.
+  /// - Returns: The text of the invite, which admits one account. It is a secret.
   public func inviteParticipant(
     to share: Share, permission: Share.ParticipantPermission = .readWrite, account: String? = nil,
     expiresAfter duration: Duration? = nil
@@ -103,13 +103,13 @@ extension SyncEngine {
 
   // MARK: Joining
 
-  /// Asks a member about the share of a link, before a person accepts it.
+  /// Asks a member about the share of an invite, before a person accepts it.
   ///
-  /// - Parameter link: The ``SharedRecord/link`` of another account.
-  public func shareMetadata(for link: String) async throws -> Share.Metadata {
-    let report = try await perform(ShareJoinRequest(link: link, claims: false))
+  /// - Parameter invite: The ``SharedRecord/link`` of another account.
+  public func shareMetadata(for invite: String) async throws -> Share.Metadata {
+    let report = try await perform(ShareJoinRequest(link: invite, claims: false))
     return Share.Metadata(
-      link: link, shareID: report.share, title: report.title, ownerID: report.owner, rootRecordType: report.table,
+      link: invite, shareID: report.share, title: report.title, ownerID: report.owner, rootRecordType: report.table,
       rootRecordPrimaryKey: report.key?.keyText,
       participantPermission: report.permission.map { Share.ParticipantPermission($0) },
       isAccepted: report.state == .joined)
@@ -121,7 +121,7 @@ extension SyncEngine {
   ///   - metadata: The result of ``shareMetadata(for:)``.
   ///   - timeout: The longest wait for the device that admits this account, and for the rows.
   /// - Returns: The share.
-  /// - Throws: ``SyncError``: ``SyncError/Code/notInTime``, or the node's reason that the link doesn't work.
+  /// - Throws: ``SyncError``: ``SyncError/Code/notInTime``, or the node's reason that the invite doesn't work.
   @discardableResult
   public func acceptShare(metadata: Share.Metadata, timeout: Duration = .seconds(60)) async throws -> Share {
     try await acceptShare(metadata.link, timeout: timeout)
@@ -130,14 +130,14 @@ extension SyncEngine {
   /// Joins a share, and returns when its rows are in the tables.
   ///
   /// - Parameters:
-  ///   - link: The ``SharedRecord/link`` of another account.
+  ///   - invite: The ``SharedRecord/link`` of another account.
   ///   - timeout: The longest wait for the device that admits this account, and for the rows.
   /// - Returns: The share.
-  /// - Throws: ``SyncError``: ``SyncError/Code/notInTime``, or the node's reason that the link doesn't work.
+  /// - Throws: ``SyncError``: ``SyncError/Code/notInTime``, or the node's reason that the invite doesn't work.
   @discardableResult
-  public func acceptShare(_ link: String, timeout: Duration = .seconds(60)) async throws -> Share {
+  public func acceptShare(_ invite: String, timeout: Duration = .seconds(60)) async throws -> Share {
     let deadline = ContinuousClock.now + timeout
-    var report = try await perform(ShareJoinRequest(link: link, claims: true))
+    var report = try await perform(ShareJoinRequest(link: invite, claims: true))
     while report.state != .joined {
       guard ContinuousClock.now < deadline else {
         throw SyncError(
@@ -146,7 +146,7 @@ extension SyncEngine {
         )
       }
       try await Task.sleep(for: Self.joinLook)
-      report = try await perform(ShareJoinRequest(link: link, claims: true))
+      report = try await perform(ShareJoinRequest(link: invite, claims: true))
     }
     return try await activity.counting(.fetch) {
       while try await !perform(WaitRequest(timeout: .zero, here: true)).complete {

@@ -96,8 +96,8 @@ def names_that_play_tricks(scene):
 
 
 @attack("message account: state (length)", "message admitted", "message claim", alone=True)
-def guesses_at_device_links(scene):
-    """Claims a place in the owner's account with proofs of links that it made up; no device may be certified."""
+def guesses_at_device_invites(scene):
+    """Claims a place in the owner's account with proofs of invites that it made up; no device may be certified."""
     from peer.member import Member, Session
     before = str(scene.tower.report("device", "list"))
     for _ in range(scene.many(20)):
@@ -109,9 +109,9 @@ def guesses_at_device_links(scene):
         owner = scene.random.randbytes(32)
         request = stranger.device.request(owner)
         text = crypto.ed25519(seed)[0] + owner + codec.REQUEST.encode(request)
-        guessing.try_send("claim", request=request, byLink=crypto.sign(seed, "mesh/1/claim", text),
+        guessing.try_send("claim", request=request, byInvite=crypto.sign(seed, "mesh/1/claim", text),
                           byDevice=crypto.sign(stranger.device.seed, "mesh/1/claim", text))
         if guessing.wait_end(5) is None:
-            raise Failed("a link that nobody made was not refused")
+            raise Failed("an invite that nobody made was not refused")
     if str(scene.tower.report("device", "list")) != before:
-        raise Failed("a device was certified by a link that nobody made")
+        raise Failed("a device was certified by an invite that nobody made")

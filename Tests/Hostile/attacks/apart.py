@@ -7,7 +7,7 @@ from attacks import attack
 from attacks.crowds import arrives, devices_of
 from daemons import Failed, eventually
 from peer import codec
-from peer.identity import share_link
+from peer.identity import share_invite
 from peer.link import Ended
 from peer.member import Refused, Session
 from peer.zone import Author, Log, now
@@ -174,8 +174,8 @@ def more_accounts_than_a_share_has(scene):
     """Admits more accounts than a share can have by its own word; an account with an invite of the owner must still be able
     to join."""
     member, zone, session = scene.enter()
-    link, author, parents = share_link(scene.link()), Author(member.device, zone), zone.heads()[:64]
-    raws = [author.record(("admission", {"claim": scene.account(f"made-up{number}").make_claim(link)}), keep=False,
+    invite, author, parents = share_invite(scene.invite()), Author(member.device, zone), zone.heads()[:64]
+    raws = [author.record(("admission", {"claim": scene.account(f"made-up{number}").make_claim(invite)}), keep=False,
                           parents=[author.previous] if number else parents) for number in range(1_100)]
     scene.send_records(session, zone, raws)
     scene.answered(session, 120)

@@ -52,7 +52,7 @@ def the_last_authors_of_a_zone(scene):
         account = crypto.shown("account", member.device.account.id)
         scene.tower.done("share", "remove", "--undo", "Shared", account, timeout=120)
         # The removal revokes the invite as well.
-        scene.open_link = None
+        scene.open_invite = None
         arrives(scene.laptop, scene.tower, scene, 60)
         arrives(scene.tower, scene.laptop, scene, 60)
         scene.tell(f"after its removal, rows arrived again in {time.monotonic() - start:.1f} s")

@@ -25,7 +25,7 @@ def tower_device(session):
 def join_in_time(scene, limit=20):
     start = time.monotonic()
     newcomer = scene.account("newcomer")
-    zone = newcomer.join(scene.link(), scene.tower.address)
+    zone = newcomer.join(scene.invite(), scene.tower.address)
     if not zone.words(newcomer.device.account.id) or time.monotonic() - start > limit:
         raise Failed(f"a new account took {time.monotonic() - start:.0f} s to join")
 
@@ -191,9 +191,9 @@ def a_removed_member_that_never_names_its_zones(scene):
     while not silent.said.empty():
         silent.said.get()
     newcomer = scene.account("newcomer")
-    # By another link: the removal revoked the one by which the account came.
-    scene.open_link = None
-    newcomer.join(scene.link(), scene.tower.address)
+    # By another invite: the removal revoked the one by which the account came.
+    scene.open_invite = None
+    newcomer.join(scene.invite(), scene.tower.address)
     scene.tower.done("share", "rename", "Shared", "Secret")
     scene.settle(1)
     learned = []
@@ -217,7 +217,7 @@ def leaving_and_joining_again(scene):
         scene.answered(session)
         session.close()
         try:
-            member.join(scene.link(), scene.tower.address)
+            member.join(scene.invite(), scene.tower.address)
         except (Refused, Ended, TimeoutError):
             break
 
@@ -234,19 +234,19 @@ def many_accounts_by_one_invite(scene):
 def claims_of_others(scene):
     """Claims a place for another account, with another device's certificate, and with signatures of another zone; no
     honest account may be admitted or changed by it."""
-    from peer.identity import share_link
+    from peer.identity import share_invite
     member, zone, session = scene.enter()
-    link = share_link(scene.link())
+    invite = share_invite(scene.invite())
     other = scene.account("other")
     stranger = scene.account("stranger")
     variants = [{"certificate": other.device.certificate}, {"genesis": other.device.account.genesis},
                 {"byInvite": bytes(64)}, {"byDevice": bytes(64)}, {"key": bytes(32)}, {"invite": os.urandom(32)}]
     for changes in variants:
-        claiming = Session(stranger, scene.tower.address, proof=link["seed"])
+        claiming = Session(stranger, scene.tower.address, proof=invite["seed"])
         scene.sessions.append(claiming)
         claiming.wait(lambda: claiming.heard("control heads"), what="the offer")
         claiming.try_send("account", state=stranger.device.account.state())
-        claiming.try_send("share claim", zone=link["zone"], claim=stranger.make_claim(link, **changes))
+        claiming.try_send("share claim", zone=invite["zone"], claim=stranger.make_claim(invite, **changes))
         claiming.wait_end(1)
         claiming.close()
     shares = scene.tower.report("share", "list")["shares"][0]

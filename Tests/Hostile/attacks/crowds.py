@@ -9,7 +9,7 @@ from attacks.assets import CHUNK, manifest
 from attacks.transport import Deaf
 from daemons import Failed, eventually
 from peer import codec
-from peer.identity import share_link
+from peer.identity import share_invite
 from peer.link import Ended
 from peer.member import Member, Refused, Session
 from peer.zone import Author, Log
@@ -182,7 +182,7 @@ def claimants_that_only_look(scene):
             for number in range(scene.many(60))]
     scene.send_records(session, zone, raws)
     scene.answered(session)
-    invite, opened = share_link(scene.link()), []
+    invite, opened = share_invite(scene.invite()), []
     start = time.monotonic()
     while time.monotonic() - start < 5:
         try:
@@ -191,7 +191,7 @@ def claimants_that_only_look(scene):
         except (Ended, OSError):
             time.sleep(0.05)
     # That invite's allowance is used up; another has its own.
-    scene.open_link = None
+    scene.open_invite = None
     scene.check_join()
     shown = sum(session.heard("control heads") > 0 for session in opened)
     scene.tell(f"{len(opened)} claimants, {shown} were shown the log")

@@ -41,7 +41,7 @@ def sample_messages(scene, member, zone, peer):
         "hello": member.device.hello(link, proof=bytes(32)),
         "goodbye": {"code": 1, "text": b"stopping"},
         "account": {"state": state},
-        "claim": {"request": member.device.certificate["request"], "byLink": bytes(64), "byDevice": bytes(64)},
+        "claim": {"request": member.device.certificate["request"], "byInvite": bytes(64), "byDevice": bytes(64)},
         "admitted": {"certificate": member.device.certificate},
         "zones": {"tags": [bytes(16)]},
         "control heads": {"zone": zone.id, "heads": zone.heads()},

@@ -163,7 +163,7 @@ def invites_with_hostile_addresses(scene):
     try:
         peers = [word for trap in traps for word in ("--peer", trap.address)]
         start = time.monotonic()
-        dave.done("share", "join", "-", "--yes", *peers, input=scene.link() + "\n", timeout=120)
+        dave.done("share", "join", "-", "--yes", *peers, input=scene.invite() + "\n", timeout=120)
         eventually("dave has the root", lambda: dave.sql("SELECT 1 FROM notes WHERE id = 'root'"))
         scene.tell(f"the share was joined after {time.monotonic() - start:.1f} s")
     finally:

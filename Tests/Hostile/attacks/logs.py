@@ -6,7 +6,7 @@ import time
 from attacks import attack
 from attacks.crowds import devices_of
 from daemons import Failed
-from peer.identity import share_link
+from peer.identity import share_invite
 from peer.member import Member
 from peer.zone import Author, record_id
 
@@ -36,10 +36,10 @@ def admissions_that_are_weighed_against_each_other(scene):
     """Lets one account in by thousands of words side by side, out once, and in again by thousands of words that have seen
     them all; the owner's acts must stay quick."""
     member, zone, session = scene.enter()
-    account, link = member.device.account, share_link(scene.link())
+    account, invite = member.device.account, share_invite(scene.invite())
     first, second, third = (account.device(name) for name in ("one", "two", "three"))
     made_up = scene.account("made-up")
-    claims = [Member(made_up.device.account.device(f"x{number}")).make_claim(link) for number in range(40)]
+    claims = [Member(made_up.device.account.device(f"x{number}")).make_claim(invite) for number in range(40)]
     for each in (account, made_up.device.account):
         session.try_send("account", state=each.state())
         scene.answered(session, 60)

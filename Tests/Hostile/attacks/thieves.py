@@ -17,8 +17,8 @@ from peer.zone import Author, Log, now
 @contextmanager
 def thief(scene):
     """A device of the owner's account: (device, session, private zone, share). It is revoked at the end."""
-    link = scene.tower.done("device", "invite").strip().split("\n")[-1]
-    device = Linked(link, scene.tower.address, scene.name("thief"))
+    invite = scene.tower.done("device", "invite").strip().split("\n")[-1]
+    device = Linked(invite, scene.tower.address, scene.name("thief"))
     try:
         session = scene.session(device)
         session.wait(lambda: len(ready(device)) > 1, what="both zones")

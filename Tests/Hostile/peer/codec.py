@@ -579,7 +579,7 @@ MESSAGES = {
     "hello": (1, HELLO),
     "goodbye": (2, Struct(code=U8, text=Sized(1_024))),
     "account": (3, Struct(state=SENT_STATE)),
-    "claim": (4, Struct(request=REQUEST, byLink=SIGNATURE, byDevice=SIGNATURE)),
+    "claim": (4, Struct(request=REQUEST, byInvite=SIGNATURE, byDevice=SIGNATURE)),
     "admitted": (5, Struct(certificate=CERTIFICATE)),
     "zones": (6, Struct(tags=List(Bytes(16), 4_096))),
     "control heads": (7, Struct(zone=ID, heads=List(ID, 1_024))),

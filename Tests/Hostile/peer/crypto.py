@@ -91,19 +91,19 @@ def shown(kind, id):
     return f"{kind}-" + base64.b32encode(beginning + check.to_bytes(2, "big")).decode().lower()
 
 
-def link(content, prefix):
-    """Returns the text of a link with this content."""
+def invite_text(content, prefix):
+    """Returns the text of an invite with this content."""
     data = content + zlib.crc32(content).to_bytes(4, "big")
     return prefix + base64.b32encode(data).decode().lower().rstrip("=")
 
 
-def unlink(text, prefix):
-    """Returns the content of a link text: base32, without padding, of content ‖ u32 CRC-32 of the content."""
+def invite_content(text, prefix):
+    """Returns the content of an invite: base32, without padding, of content ‖ u32 CRC-32 of the content."""
     text = "".join(text.split()).lower()
     if not text.startswith(prefix):
-        raise ValueError(f"no {prefix} link")
+        raise ValueError(f"no {prefix} invite")
     text = text[len(prefix):].upper()
     data = base64.b32decode(text + "=" * (-len(text) % 8))
     if zlib.crc32(data[:-4]) != int.from_bytes(data[-4:], "big"):
-        raise ValueError("the link's checksum is wrong")
+        raise ValueError("the invite's checksum is wrong")
     return data[:-4]

@@ -112,20 +112,20 @@ class Device:
         return hello
 
 
-SHARE_LINK = codec.Struct(
+SHARE_INVITE = codec.Struct(
     version=codec.U8, seed=codec.ID, zone=codec.ID, account=codec.ID, invite=codec.ID,
     addresses=codec.List(codec.Sized(255), 8))
-DEVICE_LINK = codec.Struct(
+DEVICE_INVITE = codec.Struct(
     version=codec.U8, seed=codec.ID, account=codec.ID, expires=codec.SIGNED,
     addresses=codec.List(codec.Sized(255), 8))
 
 
-def share_link(text):
-    return codec.decode(SHARE_LINK, crypto.unlink(text, "mesh-share-"))
+def share_invite(text):
+    return codec.decode(SHARE_INVITE, crypto.invite_content(text, "mesh-share-"))
 
 
-def device_link(text):
-    return codec.decode(DEVICE_LINK, crypto.unlink(text, "mesh-device-"))
+def device_invite(text):
+    return codec.decode(DEVICE_INVITE, crypto.invite_content(text, "mesh-device-"))
 
 
 class Borrowed:

@@ -6,7 +6,7 @@ import threading
 import time
 
 from . import codec, crypto
-from .identity import Borrowed, Device, device_link, share_link
+from .identity import Borrowed, Device, device_invite, share_invite
 from .link import Ended, Link
 from .zone import Author, Log, Zone, now
 
@@ -168,32 +168,32 @@ class Member:
 
     # --- What an honest device does by itself
 
-    def join(self, link_text, address=None):
-        """Joins a share by its link, as the document's section has it. Returns the zone."""
-        link = share_link(link_text)
-        address = address or link["addresses"][0].decode()
-        session = Session(self, address, proof=link["seed"])
+    def join(self, text, address=None):
+        """Joins a share by its invite, as the document's section has it. Returns the zone."""
+        invite = share_invite(text)
+        address = address or invite["addresses"][0].decode()
+        session = Session(self, address, proof=invite["seed"])
         try:
-            zone = self.zones.setdefault(link["zone"], Zone(link["zone"]))
+            zone = self.zones.setdefault(invite["zone"], Zone(invite["zone"]))
             session.wait(lambda: session.heard("control heads") > 0, what="the offer")
-            if link["invite"] not in zone.records:
+            if invite["invite"] not in zone.records:
                 raise Refused((0, "the invite is not in the log"))
-            self.claim(session, link)
+            self.claim(session, invite)
             session.wait(lambda: zone.words(self.device.account.id), what="the admission")
         finally:
             session.close()
         return zone
 
-    def claim(self, session, link, **changes):
+    def claim(self, session, invite, **changes):
         session.send("account", state=self.device.account.state())
-        session.send("share claim", zone=link["zone"], claim=self.make_claim(link, **changes))
+        session.send("share claim", zone=invite["zone"], claim=self.make_claim(invite, **changes))
 
-    def make_claim(self, link, **changes):
+    def make_claim(self, invite, **changes):
         certificate = self.device.certificate
-        text = link["invite"] + link["zone"] + crypto.blake(codec.CERTIFICATE.encode(certificate))
-        return {"invite": link["invite"], "key": crypto.ed25519(link["seed"])[0],
+        text = invite["invite"] + invite["zone"] + crypto.blake(codec.CERTIFICATE.encode(certificate))
+        return {"invite": invite["invite"], "key": crypto.ed25519(invite["seed"])[0],
                 "genesis": self.device.account.genesis, "certificate": certificate,
-                "byInvite": crypto.sign(link["seed"], "mesh/1/claim", text),
+                "byInvite": crypto.sign(invite["seed"], "mesh/1/claim", text),
                 "byDevice": crypto.sign(self.device.seed, "mesh/1/claim", text), **changes}
 
     def connect(self, address, **options):
@@ -254,17 +254,17 @@ class Member:
 class Linked(Member):
     """A device that came into an account by a device invite."""
 
-    def __init__(self, link_text, address=None, name="thief"):
-        link = device_link(link_text)
-        device = Device(Borrowed(link["account"]), name)
+    def __init__(self, text, address=None, name="thief"):
+        invite = device_invite(text)
+        device = Device(Borrowed(invite["account"]), name)
         self.device, self.states, self.zones, self.logs, self.lock = device, {}, {}, {}, threading.RLock()
-        address = address or link["addresses"][0].decode()
+        address = address or invite["addresses"][0].decode()
         session = Session(self, address, hello=False)
-        session.send("hello", **device.hello(session.link, proof=link["seed"], certificate=None, head=bytes(32)))
+        session.send("hello", **device.hello(session.link, proof=invite["seed"], certificate=None, head=bytes(32)))
         session.wait(lambda: self.states.get(device.account.id), what="the account")
-        request = device.request(link["account"])
-        text = crypto.ed25519(link["seed"])[0] + link["account"] + codec.REQUEST.encode(request)
-        session.send("claim", request=request, byLink=crypto.sign(link["seed"], "mesh/1/claim", text),
+        request = device.request(invite["account"])
+        text = crypto.ed25519(invite["seed"])[0] + invite["account"] + codec.REQUEST.encode(request)
+        session.send("claim", request=request, byInvite=crypto.sign(invite["seed"], "mesh/1/claim", text),
                      byDevice=crypto.sign(device.seed, "mesh/1/claim", text))
         session.wait(lambda: session.heard("admitted"), what="the certificate")
         session.close()

@@ -6,7 +6,7 @@ import threading
 import time
 
 from . import codec, crypto
-from .identity import SHARE_LINK
+from .identity import SHARE_INVITE
 from .link import Ended
 from .member import Member, Session
 from .zone import Author, Zone, record_id
@@ -39,7 +39,7 @@ class Owner(Member):
 
     def invite(self):
         """The text of the open invite."""
-        return crypto.link(SHARE_LINK.encode({
+        return crypto.invite_text(SHARE_INVITE.encode({
             "version": 1, "seed": self.secret, "zone": self.share.id, "account": self.device.account.id,
             "invite": self.invitation, "addresses": [self.address.encode()]}), "mesh-share-")
 

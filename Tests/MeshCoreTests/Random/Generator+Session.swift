@@ -10,8 +10,8 @@ extension Generator {
     return hello
   }
 
-  private mutating func proof() -> LinkProof {
-    LinkProof(seed: bytes(32), handshakeHash: bytes(64), StubCryptography())
+  private mutating func proof() -> InviteProof {
+    InviteProof(seed: bytes(32), handshakeHash: bytes(64), StubCryptography())
   }
 
   mutating func claim() -> DeviceClaim {
@@ -43,15 +43,15 @@ extension Generator {
       isWithoutRowid: flag(), isPrivate: flag())
   }
 
-  mutating func link() -> DeviceLink {
-    DeviceLink(
+  mutating func deviceInvite() -> DeviceInviteContent {
+    DeviceInviteContent(
       seed: bytes(32), account: identifier(), expires: Int64(bitPattern: next()),
       addresses: many(3) { "host-\($0.below(99)):7404" })
   }
 
-  mutating func shareLink() -> ShareLink {
-    ShareLink(
-      seed: bytes(32), zone: identifier(), owner: identifier(), invite: identifier(),
+  mutating func shareInvite() -> ShareInviteContent {
+    ShareInviteContent(
+      seed: bytes(32), zone: identifier(), owner: identifier(), record: identifier(),
       addresses: many(3) { "host-\($0.below(99)):7404" })
   }
 

@@ -10,7 +10,7 @@ struct WireForm: Sendable, CustomStringConvertible {
   /// Decodes and encodes again.
   let again: @Sendable ([UInt8]) throws -> [UInt8]
   /// False of texts that people copy: case and blanks around do not matter.
-  var isCanonical: Bool { !description.hasSuffix("link") }
+  var isCanonical: Bool { !description.hasSuffix(" invite") }
 
   struct Fault: Error, CustomStringConvertible {
     let description: String
@@ -26,7 +26,7 @@ struct WireForm: Sendable, CustomStringConvertible {
     } catch let fault as Fault {
       throw fault
     } catch {
-      guard error is FormatError || error is LinkFault else { throw Fault(description: "\(self): \(error)") }
+      guard error is FormatError || error is InviteFault else { throw Fault(description: "\(self): \(error)") }
       return false
     }
   }
@@ -136,11 +136,11 @@ struct WireForm: Sendable, CustomStringConvertible {
         return message
       }),
     WireForm(
-      "device link", make: { $0.link() }, write: { Array($0.text.utf8) },
-      read: { try DeviceLink(text: String(decoding: $0, as: UTF8.self)) }),
+      "device invite", make: { $0.deviceInvite() }, write: { Array($0.text.utf8) },
+      read: { try DeviceInviteContent(text: String(decoding: $0, as: UTF8.self)) }),
     WireForm(
-      "share link", make: { $0.shareLink() }, write: { Array($0.text.utf8) },
-      read: { try ShareLink(text: String(decoding: $0, as: UTF8.self)) }),
+      "share invite", make: { $0.shareInvite() }, write: { Array($0.text.utf8) },
+      read: { try ShareInviteContent(text: String(decoding: $0, as: UTF8.self)) }),
   ]
 }
 

@@ -58,8 +58,8 @@ import Testing
     let zone: ZoneID = generator.identifier()
     let fault = try #require(DeviceID.fault(inDisplayed: zone.description))
     #expect(fault.contains("zone") && fault.contains("device"))
-    let link = try #require(DeviceID.fault(inDisplayed: generator.link().text))
-    #expect(link.contains("an invite for a device"))
+    let invite = try #require(DeviceID.fault(inDisplayed: generator.deviceInvite().text))
+    #expect(invite.contains("an invite for a device"))
     #expect(DeviceID.fault(inDisplayed: "desk") != nil)
     #expect(DeviceID.fault(inDisplayed: "") != nil)
   }

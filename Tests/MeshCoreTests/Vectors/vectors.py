@@ -114,8 +114,8 @@ zone_nonce = fill(0x41)
 zone = blake(account + zone_nonce)
 epoch_key = fill(0x51)
 handshake_hash = fill(0x61, 64)
-link_seed = fill(0x31)
-invite_seed = fill(0x32)
+device_invite_seed = fill(0x31)
+share_invite_seed = fill(0x32)
 NOW = 1_800_000_000_000  # milliseconds
 INSTANCES = {desk.id: 0x0102030405060708, lap.id: 0x1112131415161718}
 
@@ -663,7 +663,7 @@ def control_records():
 
 def invite_rows(permission, use, bound):
     return [
-        (ed25519(invite_seed), "public half of the secret"),
+        (ed25519(share_invite_seed), "public half of the secret"),
         (bytes([permission]), "permission"),
         (zigzag(NOW + 900_000), "expires, milliseconds: zigzag varint"),
         *use,
@@ -685,10 +685,10 @@ def claim_of_share_rows(invite):
     claimed = invite + zone + blake(certificate)
     return [
         (invite, "invite"),
-        (ed25519(invite_seed), "public half of its secret"),
+        (ed25519(share_invite_seed), "public half of its secret"),
         *genesis_rows(),
         *certificate_rows(lap),
-        (sign(invite_seed, "mesh/1/claim", claimed), "signature by the invite, over its id, the zone and the certificate's hash"),
+        (sign(share_invite_seed, "mesh/1/claim", claimed), "signature by the invite, over its id, the zone and the certificate's hash"),
         (sign(lap.seed, "mesh/1/claim", claimed), "signature by the device, over the same"),
     ]
 
@@ -724,7 +724,7 @@ def hello_rows():
         (b"\x01", "a certificate follows"),
         *certificate_rows(desk),
         (blake(joined(state_rows())), "head of the account"),
-        (b"\x00", "no proof of a link"),
+        (b"\x00", "no proof of an invite"),
     ]
     binding = b"\x00" + handshake_hash + lap.session
     signature = sign(desk.seed, "mesh/1/hello", binding + joined(unsigned))
@@ -733,8 +733,8 @@ def hello_rows():
 
 def proof_rows():
     return [
-        (ed25519(link_seed), "public half of the link"),
-        (sign(link_seed, "mesh/1/invite", handshake_hash), "signature of the handshake hash by the link"),
+        (ed25519(device_invite_seed), "public half of the invite"),
+        (sign(device_invite_seed, "mesh/1/invite", handshake_hash), "signature of the handshake hash by the invite"),
     ]
 
 
@@ -751,9 +751,9 @@ def joining_rows():
 
 def claim_rows():
     request = joined(request_rows(lap))
-    claimed = ed25519(link_seed) + account + request
+    claimed = ed25519(device_invite_seed) + account + request
     return request_rows(lap) + [
-        (sign(link_seed, "mesh/1/claim", claimed), "signature by the link"),
+        (sign(device_invite_seed, "mesh/1/claim", claimed), "signature by the invite"),
         (sign(lap.seed, "mesh/1/claim", claimed), "signature by the device"),
     ]
 
@@ -823,8 +823,8 @@ def rules_rows():
     ]
 
 
-def link_bytes():
-    content = b"\x01" + link_seed + account + zigzag(NOW + 900_000)
+def device_invite_bytes():
+    content = b"\x01" + device_invite_seed + account + zigzag(NOW + 900_000)
     content += varint(2) + text("192.0.2.7:7404") + text("[2001:db8::7]:7404")
     return content
 
@@ -945,12 +945,12 @@ def session():
         rows((bytes([tag]), "tag"), *pairs)
     section("zone tag of the listener")
     row(zone_tag(1), "BLAKE2b-128(mesh/1/zonetag ‖ role ‖ handshake hash), keyed with the zone's id")
-    section("device link")
-    content = link_bytes()
+    section("device invite")
+    content = device_invite_bytes()
     check = struct.pack(">I", zlib.crc32(content))
     rows(
         (b"\x01", "version"),
-        (link_seed, "seed"),
+        (device_invite_seed, "seed"),
         (account, "account"),
         (zigzag(NOW + 900_000), "expires, milliseconds: zigzag varint"),
         (varint(2), "addresses"),
@@ -959,13 +959,13 @@ def session():
         (check, "CRC-32 of all before"),
     )
     shown("mesh-device-" + base32(content + check))
-    section("share link")
+    section("share invite")
     invite = control_id(records["invite"])
-    content = b"\x01" + invite_seed + zone + account + invite + varint(1) + text("192.0.2.7:7404")
+    content = b"\x01" + share_invite_seed + zone + account + invite + varint(1) + text("192.0.2.7:7404")
     check = struct.pack(">I", zlib.crc32(content))
     rows(
         (b"\x01", "version"),
-        (invite_seed, "seed"),
+        (share_invite_seed, "seed"),
         (zone, "zone"),
         (account, "owner"),
         (invite, "control record of the invite"),

@@ -53,7 +53,7 @@ import Testing
     func terms(_ permission: Permission, _ use: InviteTerms.Use, _ account: AccountID?) -> ControlAct {
       .invite(
         InviteTerms(
-          publicHalf: world.cryptography.publicKey(seed: World.inviteSeed), permission: permission,
+          publicHalf: world.cryptography.publicKey(seed: World.shareInviteSeed), permission: permission,
           expires: World.now + 900_000, use: use, account: account.map { DisplayedID($0) }))
     }
     return [

@@ -25,12 +25,12 @@ import Testing
   private var joiningHello: Hello {
     Hello(
       certificate: nil, accountHead: fill(0),
-      proof: LinkProof(seed: World.linkSeed, handshakeHash: World.handshakeHash, world.cryptography))
+      proof: InviteProof(seed: World.deviceInviteSeed, handshakeHash: World.handshakeHash, world.cryptography))
   }
 
   private var claim: DeviceClaim {
     DeviceClaim(
-      request: world.lap.request, account: world.account, seed: World.linkSeed, secrets: world.lap.keys,
+      request: world.lap.request, account: world.account, seed: World.deviceInviteSeed, secrets: world.lap.keys,
       world.cryptography)
   }
 
@@ -136,7 +136,7 @@ import Testing
   @Test("each message decodes from its vector, and only at its exact length")
   func eachMessageIsReadAndWritten() throws {
     let messages = try messages()
-    let others = ["zone tag of the listener", "device link", "share link"]
+    let others = ["zone tag of the listener", "device invite", "share invite"]
     #expect(Set(messages.keys) == Set(file.names).subtracting(others))
     for (name, message) in messages {
       let bytes = try file.bytes(name)
@@ -172,8 +172,8 @@ import Testing
     #expect(joiningHello.proof?.isValid(handshakeHash: fill(0x62, 64), world.cryptography) == false)
   }
 
-  @Test("a claim is valid only for its account and its invite") func aClaimHoldsForItsAccountAndLinkOnly() throws {
-    let publicHalf = world.cryptography.publicKey(seed: World.linkSeed)
+  @Test("a claim is valid only for its account and its invite") func aClaimHoldsForItsAccountAndInviteOnly() throws {
+    let publicHalf = world.cryptography.publicKey(seed: World.deviceInviteSeed)
     let stranger = try #require(AccountID(fill(9)))
     #expect(claim.isSigned(account: world.account, publicHalf: publicHalf, world.cryptography))
     #expect(!claim.isSigned(account: stranger, publicHalf: publicHalf, world.cryptography))
@@ -189,23 +189,23 @@ import Testing
       listener != zoneTag(world.zone, sender: .dialler, handshakeHash: World.handshakeHash, world.cryptography))
   }
 
-  @Test("a share invite decodes from its vector and encodes to it") func aShareLinkIsReadAndWritten() throws {
-    let text = try #require(try file.vector("share link").text)
-    let link = ShareLink(
-      seed: World.inviteSeed, zone: world.zone, owner: world.account,
-      invite: try #require(try ControlID(VectorFile("control").bytes("invite id"))), addresses: ["192.0.2.7:7404"])
-    #expect(link.text == text)
-    #expect(try ShareLink(text: text) == link)
-    #expect(text.dropFirst(LinkKind.share.prefix.count) == Base32.encode(try file.bytes("share link")))
+  @Test("a share invite decodes from its vector and encodes to it") func aShareInviteIsReadAndWritten() throws {
+    let text = try #require(try file.vector("share invite").text)
+    let invite = ShareInviteContent(
+      seed: World.shareInviteSeed, zone: world.zone, owner: world.account,
+      record: try #require(try ControlID(VectorFile("control").bytes("invite id"))), addresses: ["192.0.2.7:7404"])
+    #expect(invite.text == text)
+    #expect(try ShareInviteContent(text: text) == invite)
+    #expect(text.dropFirst(InviteKind.share.prefix.count) == Base32.encode(try file.bytes("share invite")))
   }
 
-  @Test("a device invite decodes from its vector and encodes to it") func aDeviceLinkIsReadAndWritten() throws {
-    let text = try #require(try file.vector("device link").text)
-    let link = DeviceLink(
-      seed: World.linkSeed, account: world.account, expires: World.now + 900_000,
+  @Test("a device invite decodes from its vector and encodes to it") func aDeviceInviteIsReadAndWritten() throws {
+    let text = try #require(try file.vector("device invite").text)
+    let invite = DeviceInviteContent(
+      seed: World.deviceInviteSeed, account: world.account, expires: World.now + 900_000,
       addresses: ["192.0.2.7:7404", "[2001:db8::7]:7404"])
-    #expect(link.text == text)
-    #expect(try DeviceLink(text: text) == link)
-    #expect(text.dropFirst(LinkKind.device.prefix.count) == Base32.encode(try file.bytes("device link")))
+    #expect(invite.text == text)
+    #expect(try DeviceInviteContent(text: text) == invite)
+    #expect(text.dropFirst(InviteKind.device.prefix.count) == Base32.encode(try file.bytes("device invite")))
   }
 }

@@ -5,8 +5,8 @@ import MeshCrypto
 struct World {
   static let now: Int64 = 1_800_000_000_000
   static let handshakeHash = fill(0x61, 64)
-  static let linkSeed = fill(0x31)
-  static let inviteSeed = fill(0x32)
+  static let deviceInviteSeed = fill(0x31)
+  static let shareInviteSeed = fill(0x32)
   static let zoneNonce = fill(0x41)
 
   let cryptography: Sodium
@@ -107,7 +107,7 @@ struct World {
   func shareClaim(of invite: ControlID?) throws -> ShareClaim {
     guard let invite else { throw Broken() }
     return ShareClaim(
-      invite, zone: zone, genesis: genesis, certificate: lap.certificate, seed: Self.inviteSeed, secrets: lap.keys,
+      invite, zone: zone, genesis: genesis, certificate: lap.certificate, seed: Self.shareInviteSeed, secrets: lap.keys,
       cryptography)
   }
 

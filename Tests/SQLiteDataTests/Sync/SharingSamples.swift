@@ -74,8 +74,8 @@ extension SyncTests {
         try Reminder.insert { reminder }.execute(db)
         try trigger(db)
       }
-      let link = try await share(remindersList, by: owner)
-      try await accept(link, by: participant)
+      let invite = try await share(remindersList, by: owner)
+      try await accept(invite, by: participant)
       #expect(try await theirs.read { db in try Reminder.select(\.title).fetchAll(db) } == ["Milk"])
       try await rename(reminder.id, in: theirs)
       #expect(try await theirs.read { db in try Reminder.select(\.title).fetchAll(db) } == ["Milk"])
@@ -107,8 +107,8 @@ extension SyncTests {
       }
     }
 
-    private func accept(_ link: String, by syncEngine: SyncEngine) async throws {
-      let metadata = try await syncEngine.shareMetadata(for: link)
+    private func accept(_ invite: String, by syncEngine: SyncEngine) async throws {
+      let metadata = try await syncEngine.shareMetadata(for: invite)
       try await syncEngine.acceptShare(metadata: metadata)
     }
 

@@ -7,7 +7,8 @@ import Testing
 extension SyncTests {
   @Suite("Sharing", .timeLimit(.minutes(5)))
   struct SharingTests {
-    @Test("an account that accepts a link has the root and the rows that refer to it, and both see each other's edits")
+    @Test(
+      "an account that accepts an invite has the root and the rows that refer to it, and both see each other's edits")
     func shareAndAccept() async throws {
       try await SyncedDevice.accounts { alice, bob, list in
         try await alice.database.write { db in
@@ -23,9 +24,9 @@ extension SyncTests {
         #expect(sharedRecord.share.publicPermission == .none)
         #expect(sharedRecord.participants.map(\.name) == ["alice"])
         #expect(sharedRecord.share.owner == sharedRecord.share.currentUserParticipant)
-        let link = try #require(sharedRecord.link)
+        let invite = try #require(sharedRecord.link)
 
-        let metadata = try await bob.engine.shareMetadata(for: link)
+        let metadata = try await bob.engine.shareMetadata(for: invite)
         #expect(metadata.title == sharedRecord.title && metadata.shareID == sharedRecord.id)
         #expect(metadata.rootRecordType == "lists" && metadata.participantPermission == .readWrite)
         #expect(!metadata.isAccepted)
@@ -74,7 +75,7 @@ extension SyncTests {
       }
     }
 
-    @Test("a public share admits several accounts by one link, until it is no longer public")
+    @Test("a public share admits several accounts by one invite, until it is no longer public")
     func publicPermission() async throws {
       try await SyncedDevice.accounts { alice, bob, list in
         let carol = try SyncedDevice("laptop", on: alice.network, account: "carol")
@@ -82,28 +83,28 @@ extension SyncTests {
         try await SyncedDevice.running(carol, dave) {
           let sharedRecord = try await alice.engine.share(record: list) { $0.publicPermission = .readOnly }
           #expect(sharedRecord.share.publicPermission == .readOnly)
-          let link = try #require(sharedRecord.link)
-          try await bob.engine.acceptShare(link)
+          let invite = try #require(sharedRecord.link)
+          try await bob.engine.acceptShare(invite)
           try await carol.engine.start()
-          let share = try await carol.engine.acceptShare(link)
+          let share = try await carol.engine.acceptShare(invite)
           #expect(share.permission == .readOnly)
           #expect(try await carol.items() == ["milk"])
           #expect(
             try await alice.engine.share(record: list) { $0.publicPermission = .none }.share.publicPermission == .none)
           try await dave.engine.start()
-          #expect(await syncError { try await dave.engine.acceptShare(link) }?.code.rawValue == "link.refused")
+          #expect(await syncError { try await dave.engine.acceptShare(invite) }?.code.rawValue == "link.refused")
         }
       }
     }
 
-    @Test("a link for one account stays valid when the share becomes public and private again")
-    func linkBesidePublicOne() async throws {
+    @Test("an invite for one account stays valid when the share becomes public and private again")
+    func inviteBesidePublicOne() async throws {
       try await SyncedDevice.accounts { alice, bob, list in
-        let link = try #require(try await alice.engine.share(record: list).link)
+        let invite = try #require(try await alice.engine.share(record: list).link)
         for permission in [Share.ParticipantPermission.readWrite, .none] {
           try await alice.engine.share(record: list) { share in share.publicPermission = permission }
         }
-        try await bob.engine.acceptShare(link, timeout: .seconds(10))
+        try await bob.engine.acceptShare(invite, timeout: .seconds(10))
         #expect(try await bob.items() == ["milk"])
       }
     }
@@ -116,10 +117,11 @@ extension SyncTests {
           try await carol.engine.start()
           let shared = try await alice.engine.share(record: list)
           let account = try await bob.engine.account().id
-          let link = try await alice.engine.inviteParticipant(to: shared.share, permission: .readOnly, account: account)
+          let invite = try await alice.engine.inviteParticipant(
+            to: shared.share, permission: .readOnly, account: account)
           let pending = try #require(try await alice.engine.shares().first?.participants.last)
           #expect(pending.acceptanceStatus == .pending && pending.permission == .readOnly)
-          #expect(await syncError { try await carol.engine.acceptShare(link) }?.code.rawValue == "link.refused")
+          #expect(await syncError { try await carol.engine.acceptShare(invite) }?.code.rawValue == "link.refused")
           // Taking one account's invite back leaves those of others.
           let other = try await carol.engine.account().id
           let hers = try await alice.engine.inviteParticipant(to: shared.share, account: other)
@@ -129,7 +131,7 @@ extension SyncTests {
           }
           #expect(try await alice.engine.shares().first?.participants.map(\.id).contains(other) == false)
           #expect(await syncError { try await carol.engine.acceptShare(hers) }?.code.rawValue == "link.refused")
-          #expect(try await bob.engine.acceptShare(link).permission == .readOnly)
+          #expect(try await bob.engine.acceptShare(invite).permission == .readOnly)
           let error = await syncError {
             _ = try await alice.engine.inviteParticipant(to: shared.share, permission: .none)
           }
@@ -205,8 +207,8 @@ extension SyncTests {
     @Test("writes that a share didn't accept are listed, and restored or discarded")
     func receipts() async throws {
       try await SyncedDevice.accounts { alice, bob, list in
-        let link = try #require(try await alice.engine.share(record: list).link)
-        let share = try await bob.engine.acceptShare(link)
+        let invite = try #require(try await alice.engine.share(record: list).link)
+        let share = try await bob.engine.acceptShare(invite)
         #expect(try await bob.engine.receipts().isEmpty)
         func setPermission(_ permission: Share.ParticipantPermission) async throws {
           try await alice.engine.share(record: list) { share in

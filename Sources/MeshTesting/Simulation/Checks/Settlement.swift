@@ -103,7 +103,7 @@ struct Settlement: MeshPart {
     for zone in zones.hasShares ? zones.all : [] {
       if try !zones.isAbandoned(zone), let reason = try disagreement(zone) { say(nil, reason) }
     }
-    for join in joins.unfinished { say(join.node, "is still joining \(zones.name(join.link.zone))") }
+    for join in joins.unfinished { say(join.node, "is still joining \(zones.name(join.invite.zone))") }
   }
 
   private func standing(_ node: SimulatedNode) throws -> String {

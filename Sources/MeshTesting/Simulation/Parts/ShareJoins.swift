@@ -4,7 +4,7 @@ import MeshReplication
 /// A node that has an invite to a share and tries to join by it, until it succeeds or is refused.
 struct Join {
   let node: Int
-  let link: ShareLink
+  let invite: ShareInviteContent
   /// The device that made the invite. It may be the only one that can let the node in.
   let issuer: Int
   var state = State.trying
@@ -47,7 +47,7 @@ final class ShareJoins: MeshPart {
     let node = nodes[join.node]
     let isIssuerGone = join.mustMeetIssuer && nodes[join.issuer].isStopped
     guard !node.isRevoked, !isIssuerGone, !(mesh.deadline != nil && join.attempts > Self.lastAttempts) else {
-      return end(index, .givenUp, "gives up joining \(zones.name(join.link.zone))")
+      return end(index, .givenUp, "gives up joining \(zones.name(join.invite.zone))")
     }
     mesh.schedule(.join(index, node: join.node), in: Int64.random(in: 800...2_500, using: &mesh.generator))
     let isUnderWay = join.wire != nil && join.life == node.life && time.now - join.since < Self.patience
@@ -70,7 +70,7 @@ final class ShareJoins: MeshPart {
     if join.mustMeetIssuer || mesh.generator.once(in: 2) { return nodes[join.issuer] }
     let others = nodes.filter { node in
       !node.isLiar && !node.isStopped && node.index != join.node
-        && node.replica?.shareState(join.link.zone)?.permission(zones.account(of: node)) != nil
+        && node.replica?.shareState(join.invite.zone)?.permission(zones.account(of: node)) != nil
     }
     return others.randomElement(using: &mesh.generator) ?? nodes[join.issuer]
   }
@@ -90,12 +90,12 @@ final class ShareJoins: MeshPart {
     let hash = mesh.generator.bytes(64)
     // Sometimes a person looks at the offer first.
     let claims = !mesh.generator.once(in: 6)
-    say(joiner.node, "\(claims ? "asks" : "looks") at n\(member.node) for \(zones.name(joins[index].link.zone))")
+    say(joiner.node, "\(claims ? "asks" : "looks") at n\(member.node) for \(zones.name(joins[index].invite.zone))")
     try mesh.input(nodes[member.node], link: member.link) {
       try $0.linkOpened(member.link, mesh.linkInfo(.listener, peer: joiner.node, hash: hash), now: $1)
     }
     let joining = replica.admission.joining(
-      joins[index].link, mesh.linkInfo(.dialler, peer: member.node, hash: hash), claims: claims)
+      joins[index].invite, mesh.linkInfo(.dialler, peer: member.node, hash: hash), claims: claims)
     joins[index].joining = joining
     try perform(index, joining.start())
   }
@@ -113,7 +113,7 @@ final class ShareJoins: MeshPart {
 
   private func perform(_ index: Int, _ outputs: [ShareJoining.Output]) throws {
     let node = nodes[joins[index].node]
-    let name = zones.name(joins[index].link.zone)
+    let name = zones.name(joins[index].invite.zone)
     for output in outputs {
       guard let wire = joins[index].wire else { return }
       switch output {

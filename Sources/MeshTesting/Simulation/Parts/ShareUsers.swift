@@ -32,26 +32,26 @@ struct ShareUsers: MeshPart {
     let bound = mesh.generator.once(in: 3) ? zones.accountID(account) : nil
     let expires = mesh.generator.once(in: 6) ? node.clock.milliseconds() + 5_000 : 0
     let text = "\(permission.name), \(uses.map { "\($0) uses" } ?? "open")\(bound == nil ? "" : ", bound")"
-    var link: ShareLink?
+    var invite: ShareInviteContent?
     try attempt(node, "shares.invites", "invites account \(KnownZones.letter(account)) to \(zone.name): \(text)") {
       replica, now in
-      link = try replica.shares.invite(
+      invite = try replica.shares.invite(
         to: zone.id, permission, uses: uses, expires: expires, account: bound.map { DisplayedID($0) },
         addresses: ["n\(node.index)"], now: now)
     }
-    guard let link else { return }
+    guard let invite else { return }
     var invited = [account]
     if mesh.generator.once(in: 3), let copier = others.filter({ $0 != account }).randomElement(using: &mesh.generator) {
       invited.append(copier)
     }
-    for account in invited { hand(link, to: account, from: node) }
+    for account in invited { hand(invite, to: account, from: node) }
   }
 
-  private func hand(_ link: ShareLink, to account: Int, from node: SimulatedNode) {
+  private func hand(_ invite: ShareInviteContent, to account: Int, from node: SimulatedNode) {
     let devices = nodes.filter { $0.home.account == account && !$0.isRevoked && !$0.isStopped }
     guard let device = devices.randomElement(using: &mesh.generator) else { return }
-    zones.noteInvite(of: account, to: link.zone)
-    joins.begin(Join(node: device.index, link: link, issuer: node.index))
+    zones.noteInvite(of: account, to: invite.zone)
+    joins.begin(Join(node: device.index, invite: invite, issuer: node.index))
   }
 
   func uninvite(_ node: SimulatedNode) throws {

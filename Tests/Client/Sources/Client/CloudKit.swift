@@ -258,9 +258,9 @@ extension CloudKit {
   }
 
   // Accepting shared records
-  static func accept(_ link: String) async throws {
+  static func accept(_ invite: String) async throws {
     @Dependency(\.defaultSyncEngine) var syncEngine
-    try await syncEngine.acceptShare(metadata: syncEngine.shareMetadata(for: link))
+    try await syncEngine.acceptShare(metadata: syncEngine.shareMetadata(for: invite))
   }
 
   // Sharing permissions

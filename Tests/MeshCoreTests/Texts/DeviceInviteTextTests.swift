@@ -1,23 +1,23 @@
 import MeshCore
 import Testing
 
-@Suite struct DeviceLinkTests {
-  private static let link: DeviceLink = {
+@Suite struct DeviceInviteTextTests {
+  private static let invite: DeviceInviteContent = {
     var generator = Generator(seed: 95)
-    return DeviceLink(
+    return DeviceInviteContent(
       seed: generator.bytes(32), account: generator.identifier(), expires: 1_800_000_000_000,
       addresses: ["192.0.2.7:7404", "desk.example:7404"])
   }()
 
-  private func fault(_ text: String) -> LinkFault? {
-    do throws(LinkFault) {
-      _ = try DeviceLink(text: text)
+  private func fault(_ text: String) -> InviteFault? {
+    do throws(InviteFault) {
+      _ = try DeviceInviteContent(text: text)
       return nil
     } catch { return error }
   }
 
   @Test("a device invite with one wrong character is rejected") func everySingleWrongCharacterIsNoticed() {
-    let text = Array(Self.link.text)
+    let text = Array(Self.invite.text)
     for index in text.indices {
       for character in "abcdefghijklmnopqrstuvwxyz234567" where character != text[index] {
         var wrong = text
@@ -29,7 +29,7 @@ import Testing
 
   @Test("a device invite with a missing, doubled or swapped character is rejected")
   func aMissingDoubledOrSwappedCharacterIsNoticed() {
-    let text = Array(Self.link.text)
+    let text = Array(Self.invite.text)
     for index in text.indices.dropLast() {
       var (less, more, swapped) = (text, text, text)
       less.remove(at: index)
@@ -45,18 +45,18 @@ import Testing
     "a device invite is accepted in upper case and with blanks around it",
     arguments: [" %", "%\n", "\t%\r\n", "\n\n%  "])
   func blanksAroundAndUpperCaseAreTolerated(form: String) throws {
-    for variant in [Self.link.text, Self.link.text.uppercased()] {
+    for variant in [Self.invite.text, Self.invite.text.uppercased()] {
       let pasted = form.split(separator: "%", omittingEmptySubsequences: false).joined(separator: variant)
-      #expect(try DeviceLink(text: pasted) == Self.link)
+      #expect(try DeviceInviteContent(text: pasted) == Self.invite)
     }
   }
 
   @Test("an error names the kind of text that was pasted instead of a device invite") func otherTextsOfAMeshAreNamed() {
     #expect(fault("mesh-share-abcd") == .otherKind("an invite to a share", wanted: .device))
     #expect(fault("MESH-RECOVERY-abcd") == .otherKind("an account's recovery key", wanted: .device))
-    #expect(fault(Self.link.account.description) == .otherKind("the id of an account", wanted: .device))
-    #expect(fault("hello") == .notALink(wanted: .device))
-    #expect(fault("") == .notALink(wanted: .device))
+    #expect(fault(Self.invite.account.description) == .otherKind("the id of an account", wanted: .device))
+    #expect(fault("hello") == .notAnInvite(wanted: .device))
+    #expect(fault("") == .notAnInvite(wanted: .device))
   }
 
   @Test("the errors for a later version, malformed content and damaged text differ")
@@ -65,22 +65,22 @@ import Testing
       var writer = ByteWriter()
       writer.raw(content)
       writer.uint32(checksum(content))
-      return LinkKind.device.prefix + Base32.encode(writer.bytes)
+      return InviteKind.device.prefix + Base32.encode(writer.bytes)
     }
     #expect(fault(text([2] + fill(0, 90))) == .version(2))
     #expect(fault(text([1] + fill(0, 3))) == .malformed(.device))
     #expect(fault(text([1] + fill(0, 64) + [0, 0, 0])) == .malformed(.device))
     #expect(fault(text([1] + fill(0, 64) + [0, 0])) == nil)
-    #expect(fault(LinkKind.device.prefix) == .damaged)
-    #expect(fault(LinkKind.device.prefix + "aaaa") == .damaged)
+    #expect(fault(InviteKind.device.prefix) == .damaged)
+    #expect(fault(InviteKind.device.prefix + "aaaa") == .damaged)
   }
 
   @Test("a device invite leaves out addresses that exceed its limits")
   func addressesBeyondTheLimitsAreLeftOutSoThatTheTextCanBeRead() throws {
     let long = String(repeating: "x", count: Limits.name + 1)
     let many = [long] + (0..<20).map { "host-\($0):7404" }
-    let link = DeviceLink(seed: fill(1), account: Self.link.account, expires: 1, addresses: many)
-    #expect(link.addresses == (0..<Limits.linkAddresses).map { "host-\($0):7404" })
-    #expect(try DeviceLink(text: link.text) == link)
+    let invite = DeviceInviteContent(seed: fill(1), account: Self.invite.account, expires: 1, addresses: many)
+    #expect(invite.addresses == (0..<Limits.inviteAddresses).map { "host-\($0):7404" })
+    #expect(try DeviceInviteContent(text: invite.text) == invite)
   }
 }

@@ -1,13 +1,13 @@
 /// The content of a device invite, which `mesh device invite` prints: a secret that lets one more device into an
 /// account, and addresses to dial.
-package struct DeviceLink: Hashable, Sendable {
+package struct DeviceInviteContent: Hashable, Sendable {
   /// The seed of the invite's Ed25519 key: 32 bytes.
   package let seed: [UInt8]
   /// The account that the device joins. The joining device accepts no other.
   package let account: AccountID
   /// When the invite expires, in milliseconds since 1970.
   package let expires: Int64
-  /// Texts of the form `HOST:PORT`. More than `Limits.linkAddresses`, and those longer than `Limits.name` bytes, are
+  /// Texts of the form `HOST:PORT`. More than `Limits.inviteAddresses`, and those longer than `Limits.name` bytes, are
   /// left out.
   package let addresses: [String]
 
@@ -15,12 +15,12 @@ package struct DeviceLink: Hashable, Sendable {
     self.seed = seed
     self.account = account
     self.expires = expires
-    self.addresses = LinkText.bounded(addresses)
+    self.addresses = InviteText.bounded(addresses)
   }
 
-  /// The line that people copy: `mesh-device-` and base32 (see `LinkText`).
+  /// The line that people copy: `mesh-device-` and base32 (see `InviteText`).
   package var text: String {
-    LinkText.encode(.device) { writer in
+    InviteText.encode(.device) { writer in
       writer.raw(seed)
       account.write(to: &writer)
       writer.signedVarint(expires)
@@ -30,12 +30,12 @@ package struct DeviceLink: Hashable, Sendable {
 
   /// Reads an invite that a person pasted.
   ///
-  /// - Throws: A `LinkFault` that says what is wrong with the text, and how to get a valid one.
-  package init(text: String) throws(LinkFault) {
-    self = try LinkText.decode(text, .device) { (reader: inout ByteReader) throws(FormatError) in
-      DeviceLink(
+  /// - Throws: A `InviteFault` that says what is wrong with the text, and how to get a valid one.
+  package init(text: String) throws(InviteFault) {
+    self = try InviteText.decode(text, .device) { (reader: inout ByteReader) throws(FormatError) in
+      DeviceInviteContent(
         seed: try reader.raw(32), account: try AccountID(from: &reader), expires: try reader.signedVarint(),
-        addresses: try LinkText.addresses(&reader))
+        addresses: try InviteText.addresses(&reader))
     }
   }
 }
@@ -45,7 +45,7 @@ package struct DeviceClaim: Hashable, Sendable {
   /// The device's own request for a certificate.
   package let request: CertificateRequest
   /// The Ed25519 signature with the invite's secret, 64 bytes.
-  package let byLink: [UInt8]
+  package let byInvite: [UInt8]
   /// The Ed25519 signature with the device's key, 64 bytes.
   package let byDevice: [UInt8]
 
@@ -58,7 +58,7 @@ package struct DeviceClaim: Hashable, Sendable {
   ) {
     self.request = request
     let claimed = Self.claimed(request, account, publicHalf: cryptography.publicKey(seed: seed))
-    byLink = cryptography.sign(claimed, seed: seed)
+    byInvite = cryptography.sign(claimed, seed: seed)
     byDevice = secrets.sign(claimed)
   }
 
@@ -73,19 +73,19 @@ package struct DeviceClaim: Hashable, Sendable {
   /// Returns whether the secret with this public half and the device both signed the claim for the account.
   package func isSigned(account: AccountID, publicHalf: [UInt8], _ cryptography: any Cryptography) -> Bool {
     let claimed = Self.claimed(request, account, publicHalf: publicHalf)
-    return cryptography.verify(byLink, of: claimed, by: publicHalf)
+    return cryptography.verify(byInvite, of: claimed, by: publicHalf)
       && cryptography.verify(byDevice, of: claimed, by: request.device.bytes)
   }
 
   func write(to writer: inout ByteWriter) {
     request.write(to: &writer)
-    writer.raw(byLink)
+    writer.raw(byInvite)
     writer.raw(byDevice)
   }
 
   init(from reader: inout ByteReader) throws(FormatError) {
     request = try CertificateRequest(from: &reader)
-    byLink = try reader.raw(64)
+    byInvite = try reader.raw(64)
     byDevice = try reader.raw(64)
   }
 }

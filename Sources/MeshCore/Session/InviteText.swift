@@ -1,7 +1,7 @@
 /// The text form of invites, which people copy. It is a prefix, followed by base32 of a version, the content and a
 /// CRC-32. Reading also accepts blanks around the text and upper case.
-enum LinkText {
-  static func encode(_ kind: LinkKind, _ write: (inout ByteWriter) -> Void) -> String {
+enum InviteText {
+  static func encode(_ kind: InviteKind, _ write: (inout ByteWriter) -> Void) -> String {
     var writer = ByteWriter()
     writer.byte(1)
     write(&writer)
@@ -11,12 +11,12 @@ enum LinkText {
 
   /// Decodes a text of the wanted kind. The closure `read` reads the content to its end.
   static func decode<T>(
-    _ text: String, _ wanted: LinkKind, _ read: (inout ByteReader) throws(FormatError) -> T
-  ) throws(LinkFault) -> T {
+    _ text: String, _ wanted: InviteKind, _ read: (inout ByteReader) throws(FormatError) -> T
+  ) throws(InviteFault) -> T {
     let text = trimmed(text).asciiLowercased
     guard text.hasPrefix(wanted.prefix) else {
       if let kind = kind(ofDisplayed: text) { throw .otherKind(kind, wanted: wanted) }
-      throw .notALink(wanted: wanted)
+      throw .notAnInvite(wanted: wanted)
     }
     guard let bytes = Base32.decode(text.dropFirst(wanted.prefix.count)), bytes.count > 4 else { throw .damaged }
     let content = Array(bytes.dropLast(4))
@@ -26,9 +26,9 @@ enum LinkText {
     guard content.first == 1 else { throw .version(content.first ?? 0) }
     do {
       var reader = ByteReader(content[1...])
-      let link = try read(&reader)
+      let content = try read(&reader)
       try reader.end()
-      return link
+      return content
     } catch {
       throw .malformed(wanted)
     }
@@ -36,18 +36,18 @@ enum LinkText {
 
   /// Returns the addresses without those that are too many or too long.
   static func bounded(_ addresses: [String]) -> [String] {
-    Array(addresses.filter { $0.utf8.count <= Limits.name }.prefix(Limits.linkAddresses))
+    Array(addresses.filter { $0.utf8.count <= Limits.name }.prefix(Limits.inviteAddresses))
   }
 
   static func addresses(_ reader: inout ByteReader) throws(FormatError) -> [String] {
-    try reader.list(Limits.linkAddresses, "addresses") { (reader: inout ByteReader) throws(FormatError) in
+    try reader.list(Limits.inviteAddresses, "addresses") { (reader: inout ByteReader) throws(FormatError) in
       try reader.text(Limits.name, "address")
     }
   }
 }
 
 /// The kind of an invite.
-package enum LinkKind: Sendable {
+package enum InviteKind: Sendable {
   /// An invite that admits a device into an account.
   case device
   /// An invite that admits an account into a share.
@@ -77,21 +77,21 @@ package enum LinkKind: Sendable {
 }
 
 /// The reason why a text is not the wanted invite. Each description says what to do.
-package enum LinkFault: Error, Equatable, Sendable, CustomStringConvertible {
+package enum InviteFault: Error, Equatable, Sendable, CustomStringConvertible {
   /// The text doesn't begin like any invite or id of mesh.
-  case notALink(wanted: LinkKind)
+  case notAnInvite(wanted: InviteKind)
   /// A text of another kind, named in words.
-  case otherKind(String, wanted: LinkKind)
+  case otherKind(String, wanted: InviteKind)
   /// The text behind the prefix isn't base32, is too short, or has a wrong checksum.
   case damaged
   /// The invite has this version, which is not 1.
   case version(UInt8)
   /// The checksum is right, and the content breaks the format.
-  case malformed(LinkKind)
+  case malformed(InviteKind)
 
   package var description: String {
     switch self {
-    case .notALink(let wanted): "this is not an invite: one begins with “\(wanted.prefix)” and is a single line"
+    case .notAnInvite(let wanted): "this is not an invite: one begins with “\(wanted.prefix)” and is a single line"
     case .otherKind(let kind, let wanted):
       "this is \(kind), not \(wanted.name): “\(wanted.verb)” prints one, which begins with “\(wanted.prefix)”"
     case .damaged: "the invite is damaged: a character was lost or changed on the way; copy the whole line again"

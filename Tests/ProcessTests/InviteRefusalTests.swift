@@ -3,18 +3,18 @@ import MeshControl
 import Testing
 
 extension Daemons {
-  @Suite struct LinkRefusalTests {
-    private func join(_ mesh: MeshProcess, _ link: String) async throws -> Finished {
-      try await mesh.run("init", "--database", mesh.database, "--link", "-", "--device", "new", input: link + "\n")
+  @Suite struct InviteRefusalTests {
+    private func join(_ mesh: MeshProcess, _ invite: String) async throws -> Finished {
+      try await mesh.run("init", "--database", mesh.database, "--link", "-", "--device", "new", input: invite + "\n")
     }
 
     @Test("a device invite admits one device, and a second needs another invite")
-    func aLinkLetsInOneDevice() async throws {
+    func anInviteLetsInOneDevice() async throws {
       try await MeshProcess.scope(nodes: 3) { nodes in
         _ = try await nodes[0].found()
-        let link = try await nodes[0].invite()
-        #expect(try await join(nodes[1], link).status == 0)
-        let second = try await join(nodes[2], link)
+        let invite = try await nodes[0].invite()
+        #expect(try await join(nodes[1], invite).status == 0)
+        let second = try await join(nodes[2], invite)
         #expect(second.status == ExitStatus.refused.rawValue)
         #expect(second.stderr.contains("used already"))
         #expect(try await join(nodes[2], try await nodes[0].invite()).status == 0)
@@ -22,13 +22,13 @@ extension Daemons {
       }
     }
 
-    @Test("an expired device invite is rejected") func aLinkThatHasExpiredIsRefused() async throws {
+    @Test("an expired device invite is rejected") func anInviteThatHasExpiredIsRefused() async throws {
       try await MeshProcess.scope(nodes: 2) { nodes in
         _ = try await nodes[0].found()
-        let link = try await nodes[0].report(InviteReport.self, "device", "invite", "--expires", "1s")
+        let invite = try await nodes[0].report(InviteReport.self, "device", "invite", "--expires", "1s")
         // The report has whole seconds.
-        try await eventually("the link expires") { Date() > link.expires.addingTimeInterval(1) }
-        let late = try await join(nodes[1], link.link)
+        try await eventually("the invite expires") { Date() > invite.expires.addingTimeInterval(1) }
+        let late = try await join(nodes[1], invite.link)
         #expect(late.status == ExitStatus.refused.rawValue)
         #expect(late.stderr.contains("expired"))
       }
@@ -38,12 +38,12 @@ extension Daemons {
     func anInvalidInviteIsRefusedWithItsReasonAndNoDatabase() async throws {
       try await MeshProcess.scope(nodes: 2) { nodes in
         _ = try await nodes[0].found()
-        let link = try await nodes[0].invite()
-        let middle = link.index(link.startIndex, offsetBy: link.count / 2)
-        let mistyped = link[..<middle] + (link[middle] == "a" ? "b" : "a") + link[link.index(after: middle)...]
+        let invite = try await nodes[0].invite()
+        let middle = invite.index(invite.startIndex, offsetBy: invite.count / 2)
+        let mistyped = invite[..<middle] + (invite[middle] == "a" ? "b" : "a") + invite[invite.index(after: middle)...]
         let device = try await nodes[0].status().device
         let wrong = [
-          ("hello", "is not an invite"), (String(mistyped), "damaged"), (String(link.dropLast()), "damaged"),
+          ("hello", "is not an invite"), (String(mistyped), "damaged"), (String(invite.dropLast()), "damaged"),
           (device, "not an invite for a device"), ("mesh-device-", "damaged"),
         ]
         for (text, reason) in wrong {
@@ -52,7 +52,7 @@ extension Daemons {
           #expect(finished.stderr.contains(reason))
           #expect(!FileManager.default.fileExists(atPath: nodes[1].database))
         }
-        #expect(try await join(nodes[1], "  \(link.uppercased())  ").status == 0)
+        #expect(try await join(nodes[1], "  \(invite.uppercased())  ").status == 0)
       }
     }
 
@@ -88,34 +88,34 @@ extension Daemons {
     }
 
     @Test("init names the address it tried if the inviting node is down")
-    func aLinkWhoseNodeIsGoneSaysWhichAddressesWereTried() async throws {
+    func anInviteWhoseNodeIsGoneSaysWhichAddressesWereTried() async throws {
       try await MeshProcess.scope(nodes: 2) { nodes in
         let daemon = try await nodes[0].found()
         let address = try await nodes[0].address()
-        let link = try await nodes[0].invite()
+        let invite = try await nodes[0].invite()
         await daemon.kill()
-        let finished = try await join(nodes[1], link)
+        let finished = try await join(nodes[1], invite)
         #expect(finished.status == ExitStatus.noMember.rawValue)
         #expect(finished.stderr.contains(address))
         _ = try await nodes[0].serve("--listen", address)
-        #expect(try await join(nodes[1], link).status == 0)
+        #expect(try await join(nodes[1], invite).status == 0)
       }
     }
 
     @Test("a device that is killed while it joins continues with the same invite")
-    func aJoiningThatWasKilledIsTakenUpAgainWithTheSameLink() async throws {
+    func aJoiningThatWasKilledIsTakenUpAgainWithTheSameInvite() async throws {
       try await MeshProcess.scope(nodes: 9) { nodes in
         _ = try await nodes[0].found()
         for (number, node) in nodes.enumerated().dropFirst() {
-          let link = try await nodes[0].invite()
+          let invite = try await nodes[0].invite()
           let name = "device \(number)"
           let arguments = ["init", "--database", node.database, "--adopt-schema", "--link", "-", "--device", name]
-          let first = try await node.start(arguments, input: link)
+          let first = try await node.start(arguments, input: invite)
           try await eventually("it is certified") { first.log.contains("certified") }
           await first.kill()
           // A process that was killed too late has joined, and another device is to be killed earlier.
           if FileManager.default.fileExists(atPath: "\(node.home)/config.toml") { continue }
-          #expect(try await node.run(arguments, input: link).status == 0)
+          #expect(try await node.run(arguments, input: invite).status == 0)
           _ = try await node.serve()
           try await node.settled(with: "tower")
           let names = try await nodes[0].report(DevicesReport.self, "device", "list").devices.map(\.name)

@@ -51,12 +51,12 @@ package enum Limits {
   /// every record that let somebody in.
   package static let leaves = 64
   /// Change sets, without their bodies, in one message that shows a part of an author's log.
-  package static let line = 64
+  package static let excerpt = 64
   /// Bytes of a change set's header, the hash of its body, and its signature. This version uses at most 322.
   package static let signedHeader = 512
   /// Bytes of the beginning of an id, for comparing logs. It takes 2⁶⁴ tries to make two change sets whose ids agree in
   /// that many bytes.
-  package static let headPrefix = 16
+  package static let tipPrefix = 16
   /// Bytes of the name of a device or share.
   package static let deviceName = 64
   /// Bytes of the name of an account.
@@ -180,7 +180,7 @@ package enum Choices {
   /// Bytes of overwritten BLOBs that a device keeps to restore them, unless `config.toml` says otherwise.
   package static let keptBlobs = 1 << 30
   /// Bytes of change sets that are read to show a part of an author's log.
-  package static let lineBytes = 8 << 20
+  package static let excerptBytes = 8 << 20
   /// Bytes of change sets that a sender may have sent without an answer.
   package static let creditWindow = 8 << 20
 }

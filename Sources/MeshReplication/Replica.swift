@@ -244,9 +244,9 @@ package final class Replica: Part {
     case .schema(let tables): try schema.learn(link, tables, now: now)
 
     case .changeSets(let zone, let changeSets): try intake.learn(link, zone, changeSets, now: now)
-    case .heads(let zone, let heads): try forks.learnHeads(link, zone, heads)
-    case .lineRequest(let zone, let author, let number): try forks.sendLine(link, zone, author, through: number)
-    case .line(let zone, let headers): try forks.learnLine(link, zone, headers, now: now)
+    case .tips(let zone, let tips): try forks.learnTips(link, zone, tips)
+    case .excerptRequest(let zone, let author, let number): try forks.sendExcerpt(link, zone, author, through: number)
+    case .excerpt(let zone, let headers): try forks.learnExcerpt(link, zone, headers, now: now)
     case .acknowledgement(let acknowledgement): try acknowledgements.learn(link, acknowledgement, now: now)
     case .upToDate(let zone, let vector), .have(let zone, let vector):
       if sessions.isCommon(zone, link) { sessions[link]?.progress.merged(zone, vector) }

@@ -130,7 +130,7 @@ import Testing
   private func changeSet(
     _ mesh: TestMesh, _ zone: ZoneID, _ epoch: EpochID, _ author: Author, number: UInt64
   ) throws -> ChangeSet {
-    let head = try #require(mesh.nodes[2].store.mergedHeads(zone)[author])
+    let head = try #require(mesh.nodes[2].store.mergedTips(zone)[author])
     let time = HybridTime(milliseconds: mesh.now.wall + 1)
     let row = RowChange(
       key: .text("a"), generation: 1, isLife: false, stamp: Stamp(time: time, author: author),

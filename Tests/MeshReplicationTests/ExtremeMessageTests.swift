@@ -65,10 +65,10 @@ import Testing
       let invite = try #require(node.replica.shareState(zone)?.invites.keys.first)
       let epoch = try #require(try node.replica.zoneViews.view(zone)?.epoch)
       let asset = try #require(AssetID([UInt8](repeating: 3, count: 32)))
-      let head = try #require(node.store.storedHeads(zone)[author])
+      let head = try #require(node.store.storedTips(zone)[author])
       let changeSet = try #require(
         node.store.changeSets(zone, beyond: VersionVector(), after: 0, maximumBytes: 1 << 20).changeSets.first)
-      let line = node.store.line(zone, author, through: 1, count: 1).map { header in
+      let excerpt = node.store.excerpt(zone, author, through: 1, count: 1).map { header in
         var writer = ByteWriter()
         header.write(to: &writer)
         return writer.bytes
@@ -99,8 +99,8 @@ import Testing
             merged: vector, controlHeads: [], secrets: keys)),
         .digest(zone, vector, ZoneDigest(records: 1, hash: [UInt8](repeating: 1, count: 16)), .nothing),
         .digestRequest(zone), .schema([schema]), .ping(1), .pong(1),
-        .heads(zone, [author: .init(number: 1, id: head.id)]), .lineRequest(zone, author, through: 1),
-        .line(zone, line), .clock(mesh.now.wall),
+        .tips(zone, [author: .init(number: 1, id: head.id)]), .excerptRequest(zone, author, through: 1),
+        .excerpt(zone, excerpt), .clock(mesh.now.wall),
         .accountHeads([mesh.accounts[1].state.id: [UInt8](repeating: 1, count: 32)]),
         .shareClaim(
           zone,

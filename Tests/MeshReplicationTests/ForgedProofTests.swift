@@ -85,7 +85,7 @@ import Testing
   /// Returns the first change set of an honest author, and one of another of its instances that the liar signed.
   private func beginnings() throws -> (honest: SignedHeader, forged: SignedHeader) {
     let author = try #require(try mesh.nodes[1].replica.zoneViews.view(zone)?.author)
-    let honest = try #require(mesh.nodes[1].store.line(zone, author, through: 1, count: 1).last)
+    let honest = try #require(mesh.nodes[1].store.excerpt(zone, author, through: 1, count: 1).last)
     var header = honest.header
     header.author = Author(device: author.device, instance: InstanceID(.max))
     return (honest, try sign(header))

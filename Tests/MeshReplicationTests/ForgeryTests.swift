@@ -94,7 +94,7 @@ import Testing
       first.bytes,
       world.changeSet(author: author, number: 2, previous: other, time: VirtualClock.epoch + 1).bytes)
     #expect(world.mesh.nodes[0].store.storedVector(world.zone)[author] == 1)
-    let isAsked = world.mesh.nodes[0].sent[world.link]?.contains(.lineRequest(world.zone, author, through: 1))
+    let isAsked = world.mesh.nodes[0].sent[world.link]?.contains(.excerptRequest(world.zone, author, through: 1))
     #expect(isAsked == true)
     try world.expectUnharmed(closed: false)
   }

@@ -93,7 +93,7 @@ import Testing
 
   @Test("a long fork is found, far below its end") func aLongForkIsFoundFarBelowItsEnd() throws {
     let mesh = try forkable()
-    for number in 0..<(2 * Limits.line + 9) {
+    for number in 0..<(2 * Limits.excerpt + 9) {
       try mesh.write(2, "a\(number)", "one")
       try mesh.write(3, "b\(number)", "other")
     }
@@ -101,7 +101,7 @@ import Testing
     try mesh.meet(3, 1)
     try settle(mesh)
     try expectEqual(mesh)
-    #expect(mesh.nodes[0].store.rows.count == 1 + 2 * (2 * Limits.line + 9))
+    #expect(mesh.nodes[0].store.rows.count == 1 + 2 * (2 * Limits.excerpt + 9))
   }
 
   @Test("a deleted and an edited row are deleted and edited again")

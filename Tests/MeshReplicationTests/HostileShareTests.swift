@@ -212,7 +212,7 @@ import Testing
     try mesh.give(.keyRequest(private0, [epoch]), to: 0, link)
     try mesh.give(.want(private0, VersionVector()), to: 0, link)
     try mesh.give(.digestRequest(private0), to: 0, link)
-    try mesh.give(.lineRequest(private0, author, through: 1), to: 0, link)
+    try mesh.give(.excerptRequest(private0, author, through: 1), to: 0, link)
     #expect(mesh.nodes[0].sent[link]?.count == before && mesh.isOpen(0, link))
   }
 

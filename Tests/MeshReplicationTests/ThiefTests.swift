@@ -84,7 +84,7 @@ import Testing
     let mesh = try world()
     let zone = try mesh.zone
     let author = try #require(try mesh.nodes[1].replica.zoneViews.view(zone)?.author)
-    let own = try #require(mesh.nodes[1].store.line(zone, author, through: 1, count: 1).last)
+    let own = try #require(mesh.nodes[1].store.excerpt(zone, author, through: 1, count: 1).last)
     // The thief signs the other branch itself.
     var header = own.header
     header.time = HybridTime(header.time.value + 1)

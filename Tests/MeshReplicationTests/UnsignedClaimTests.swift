@@ -27,15 +27,15 @@ import Testing
     #expect(try mesh.nodes[0].replica.zoneViews.view(zone)?.cannotWrite == nil)
   }
 
-  @Test("unsigned heads end no device's right to write") func forgedHeads() throws {
+  @Test("unsigned tips end no device's right to write") func forgedTips() throws {
     let (mesh, zone, link) = try world()
     let instance = mesh.nodes[0].store.instance(zone)
     let author = Author(device: mesh.nodes[0].device, instance: try #require(instance))
     let id = try #require(ChangeSetID([UInt8](repeating: 9, count: 32)))
     for number in UInt64(2)...40 {
-      try mesh.give(.heads(zone, [author: .init(number: number * 100, id: id)]), to: 0, link)
+      try mesh.give(.tips(zone, [author: .init(number: number * 100, id: id)]), to: 0, link)
       let other = Author(device: mesh.nodes[0].device, instance: InstanceID(number))
-      try mesh.give(.heads(zone, [other: .init(number: number, id: id)]), to: 0, link)
+      try mesh.give(.tips(zone, [other: .init(number: number, id: id)]), to: 0, link)
     }
     try expectWrites(mesh, zone, instance: instance)
   }
@@ -44,7 +44,7 @@ import Testing
     let (mesh, zone, _) = try world()
     let instance = mesh.nodes[0].store.instance(zone)
     let author = Author(device: mesh.nodes[0].device, instance: try #require(instance))
-    let known = try #require(mesh.nodes[0].store.line(zone, author, through: 1, count: 1).last)
+    let known = try #require(mesh.nodes[0].store.excerpt(zone, author, through: 1, count: 1).last)
     let key = try #require(mesh.nodes[0].vault.epochKeys(zone)[known.header.epoch])
     for ahead in [UInt64(1), 7, 1_000] {
       var header = known.header
@@ -57,7 +57,7 @@ import Testing
       forged.write(to: &writer)
       let link = try mesh.admit(0, of: mesh.accounts[1], to: 0)
       try mesh.give(.controlHeads(zone, []), to: 0, link)
-      try mesh.give(.line(zone, [writer.bytes]), to: 0, link)
+      try mesh.give(.excerpt(zone, [writer.bytes]), to: 0, link)
       #expect(!mesh.isOpen(0, link))
     }
     try expectWrites(mesh, zone, instance: instance)

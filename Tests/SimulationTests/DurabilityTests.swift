@@ -49,7 +49,7 @@ import Testing
 
     func upkeep() throws { while try store.capture.upkeep({ _ in reader }, now: now) != .done {} }
 
-    func flush() throws -> ChangeSetHead {
+    func flush() throws -> ChangeSetTip {
       try app.write { try $0.execute(sql: "INSERT INTO t VALUES (hex(randomblob(8)), 'v')") }
       try upkeep()
       let writer = ChangeSetWriter(

@@ -39,8 +39,8 @@ struct ControlGraph {
       for cut in counting { cuts[device] = cuts[device].map { Self.least($0, cut.heads) } ?? cut.heads }
       let points = Set(counting.map(\.last))
       // Each point needs a pass over the device's records.
-      let lines = points.count > Limits.forks ? [] : points.map { Self.line(of: device, to: $0, log) }
-      standing[device] = lines.dropFirst().reduce(lines.first ?? []) { $0.intersection($1) }
+      let chains = points.count > Limits.forks ? [] : points.map { Self.chain(of: device, to: $0, log) }
+      standing[device] = chains.dropFirst().reduce(chains.first ?? []) { $0.intersection($1) }
       // A record that repeats a cut signed by the account adds nothing new.
       let copies = counting.compactMap { brought[$0]?.sorted() }.sorted { ($0.first ?? .zero) < ($1.first ?? .zero) }
       bringing += points.count > Limits.forks ? [Array(copies.joined())] : copies
@@ -97,17 +97,17 @@ struct ControlGraph {
 
   /// Returns the ids of a device's records up to a point. If the record at the point is not here, only its number
   /// decides.
-  private static func line(
+  private static func chain(
     of device: DeviceID, to point: DeviceCut.ControlPoint?, _ log: ZoneLog
   ) -> Set<ControlID> {
     guard let point else { return [] }
     guard log.contains(point.id) else {
       return Set(log.records(of: device).filter { $0.number <= point.number }.map(\.id))
     }
-    var line: Set<ControlID> = []
+    var chain: Set<ControlID> = []
     var next: ControlID? = point.id
-    while let id = next, line.insert(id).inserted { next = log[id]?.previous }
-    return line
+    while let id = next, chain.insert(id).inserted { next = log[id]?.previous }
+    return chain
   }
 
   /// Returns the lower of two cutoffs for each key. A key that one of them doesn't name is cut at zero.

@@ -123,17 +123,17 @@ package struct ZoneState: Sendable, Equatable {
   ///
   /// - Parameter heads: The tips, each with the account of its device.
   mutating func setHeads(_ heads: [(id: ControlID, account: AccountID?)]) {
-    var lines = Dictionary(grouping: heads, by: \.account).mapValues { $0.map(\.id).sorted() }
+    var accounts = Dictionary(grouping: heads, by: \.account).mapValues { $0.map(\.id).sorted() }
     guard owner != nil else {
       self.heads = heads.map(\.id).sorted()
       return
     }
-    self.heads = lines.removeValue(forKey: owner) ?? []
+    self.heads = accounts.removeValue(forKey: owner) ?? []
     var turn = 0
-    while !lines.isEmpty {
-      self.heads += lines.values.map { $0[turn] }.sorted()
+    while !accounts.isEmpty {
+      self.heads += accounts.values.map { $0[turn] }.sorted()
       turn += 1
-      lines = lines.filter { $0.value.count > turn }
+      accounts = accounts.filter { $0.value.count > turn }
     }
   }
 

@@ -56,11 +56,11 @@ package enum Message: Hashable, Sendable {
   case pong(UInt64)
   /// The last change set here of each named author. If the receiver has another one with that number, the author's log
   /// has forked.
-  case heads(ZoneID, [Author: LineHead])
+  case tips(ZoneID, [Author: LogTip])
   /// Asks for the end of an author's log up to a number: its change sets without their bodies.
-  case lineRequest(ZoneID, Author, through: UInt64)
-  /// The answer to `lineRequest`: encoded `SignedHeader`s, ascending by number.
-  case line(ZoneID, [[UInt8]])
+  case excerptRequest(ZoneID, Author, through: UInt64)
+  /// The answer to `excerptRequest`: encoded `SignedHeader`s, ascending by number.
+  case excerpt(ZoneID, [[UInt8]])
   /// The sender's wall clock at the time of sending, in milliseconds since 1970.
   case clock(Int64)
   /// Hashes of account states here, for the accounts that both sides' zones list. If the receiver's state differs, it
@@ -80,23 +80,23 @@ package enum Message: Hashable, Sendable {
   /// The name of the sender's account, told to a device of another account.
   case accountName(String)
 
-  /// A number, and the beginning of the id of the change set with that number.
-  package struct LineHead: Hashable, Sendable {
+  /// The tip of an author's log: the number of its newest change set, and the beginning of its id.
+  package struct LogTip: Hashable, Sendable {
     /// The change set's number, above zero.
     package let number: UInt64
-    /// The first `Limits.headPrefix` bytes of the id.
+    /// The first `Limits.tipPrefix` bytes of the id.
     package let prefix: [UInt8]
 
     /// Takes the beginning of the id of a change set.
     package init(number: UInt64, id: ChangeSetID) {
       self.number = number
-      prefix = Array(id.bytes.prefix(Limits.headPrefix))
+      prefix = Array(id.bytes.prefix(Limits.tipPrefix))
     }
 
     init(from reader: inout ByteReader) throws(FormatError) {
       number = try reader.varint()
       guard number > 0 else { throw .invalid("numbers above zero") }
-      prefix = try reader.raw(Limits.headPrefix)
+      prefix = try reader.raw(Limits.tipPrefix)
     }
   }
 
@@ -131,7 +131,7 @@ package enum Message: Hashable, Sendable {
     case hello = 1
     case goodbye, account, claim, admitted, zones, controlHeads, controlRecords, keyRequest, keys
     case want, changeSets, upToDate, have, announceOnly, credit, acknowledgement, digest, digestRequest, schema
-    case ping, pong, heads, lineRequest, line, clock, accountHeads, shareClaim
+    case ping, pong, tips, excerptRequest, excerpt, clock, accountHeads, shareClaim
     case assetWant, assetChunk, assetHas, assetBacklog, schemaRules, accountName
     case columnPolicies, ownerPolicies
   }
@@ -165,9 +165,10 @@ package enum Message: Hashable, Sendable {
     case .ownerPolicies(let owner, let tables): Self.bytes(.ownerPolicies, owner, Field.policies(tables))
     case .ping(let number): Self.bytes(.ping, Field.word(number))
     case .pong(let number): Self.bytes(.pong, Field.word(number))
-    case .heads(let zone, let heads): Self.bytes(.heads, zone, Field.heads(heads))
-    case .lineRequest(let zone, let author, let number): Self.bytes(.lineRequest, zone, author, Field.number(number))
-    case .line(let zone, let headers): Self.bytes(.line, zone, Field.headers(headers))
+    case .tips(let zone, let tips): Self.bytes(.tips, zone, Field.tips(tips))
+    case .excerptRequest(let zone, let author, let number):
+      Self.bytes(.excerptRequest, zone, author, Field.number(number))
+    case .excerpt(let zone, let headers): Self.bytes(.excerpt, zone, Field.headers(headers))
     case .clock(let time): Self.bytes(.clock, Field.milliseconds(time))
     case .accountHeads(let heads): Self.bytes(.accountHeads, Field.accountHeads(heads))
     case .shareClaim(let zone, let claim): Self.bytes(.shareClaim, zone, claim)
@@ -224,9 +225,10 @@ package enum Message: Hashable, Sendable {
     case .ownerPolicies: .ownerPolicies(try reader.field(), try reader.field(Field.policies))
     case .ping: .ping(try reader.field(Field.word))
     case .pong: .pong(try reader.field(Field.word))
-    case .heads: .heads(try reader.field(), try reader.field(Field.heads))
-    case .lineRequest: .lineRequest(try reader.field(), try reader.field(), through: try reader.field(Field.number))
-    case .line: .line(try reader.field(), try reader.field(Field.headers))
+    case .tips: .tips(try reader.field(), try reader.field(Field.tips))
+    case .excerptRequest:
+      .excerptRequest(try reader.field(), try reader.field(), through: try reader.field(Field.number))
+    case .excerpt: .excerpt(try reader.field(), try reader.field(Field.headers))
     case .clock: .clock(try reader.field(Field.milliseconds))
     case .accountHeads: .accountHeads(try reader.field(Field.accountHeads))
     case .shareClaim: .shareClaim(try reader.field(), try reader.field())

@@ -21,7 +21,7 @@ extension SchemaDescription: PlainField {}
 extension ShareClaim: PlainField {}
 extension VersionVector: PlainField {}
 
-extension Message.LineHead: PlainField {
+extension Message.LogTip: PlainField {
   func write(to writer: inout ByteWriter) {
     writer.varint(number)
     writer.raw(prefix)
@@ -88,9 +88,9 @@ enum MessageField {
   static let schema: FieldForm<[SchemaDescription]> = list(Limits.tables, "tables", of: plain())
   static let rules: FieldForm<[NamedRules]> = list(Limits.tables, "tables", of: plain())
   static let policies: FieldForm<[NamedPolicies]> = list(Limits.tables, "tables", of: plain())
-  static let heads: FieldForm<[Author: Message.LineHead]> = map(
+  static let tips: FieldForm<[Author: Message.LogTip]> = map(
     Limits.authors, "authors", by: "authors", of: plain())
-  static let headers = blobs(Limits.line, Limits.signedHeader, "signed header")
+  static let headers = blobs(Limits.excerpt, Limits.signedHeader, "signed header")
   static let accountHeads: FieldForm<[AccountID: [UInt8]]> = map(
     Limits.accountHeads, "accounts", by: "accounts", of: raw(32))
   static let chunk = count(chunks - 1, "chunk")

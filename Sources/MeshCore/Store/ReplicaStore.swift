@@ -118,16 +118,16 @@ package protocol LogStore {
   /// Returns, for each author, the number of its last merged change set. It is always the end of a unit.
   func mergedVector(_ zone: ZoneID) throws -> VersionVector
   /// Returns the tips of `mergedVector`: the number, id and time of each author's last merged change set.
-  func mergedHeads(_ zone: ZoneID) throws -> [Author: ChangeSetHead]
+  func mergedTips(_ zone: ZoneID) throws -> [Author: ChangeSetTip]
   /// Returns, for each author, the last change set whose bytes are here.
-  func storedHeads(_ zone: ZoneID) throws -> [Author: ChangeSetHead]
+  func storedTips(_ zone: ZoneID) throws -> [Author: ChangeSetTip]
   /// Returns, for each author, the control record that its first change set cites as its permission to write.
   func citations(_ zone: ZoneID) throws -> [Author: ControlID]
   /// Returns the id of an author's change set with this number, or nil if it is not here.
   func changeSetID(_ zone: ZoneID, _ author: Author, _ number: UInt64) throws -> ChangeSetID?
   /// Returns the last change sets of an author up to a number, without their bodies, in ascending order. Returns at
-  /// most `count` of them, and reads at most `Choices.lineBytes` for them.
-  func line(_ zone: ZoneID, _ author: Author, through number: UInt64, count: Int) throws -> [SignedHeader]
+  /// most `count` of them, and reads at most `Choices.excerptBytes` for them.
+  func excerpt(_ zone: ZoneID, _ author: Author, through number: UInt64, count: Int) throws -> [SignedHeader]
   /// Returns the end of the author's last unit that was wholly signed at this time or before, or 0 if there is none.
   func unitEnd(_ zone: ZoneID, _ author: Author, notLaterThan time: HybridTime) throws -> UInt64
   /// Stores verified change sets in their order, without merging them. Returns an outcome for each one. A refused
@@ -168,7 +168,7 @@ package protocol LocalWriteStore {
   /// Throws `PendingWrites` while rows are pending.
   ///
   /// - Returns: The tip of the writer's log, or nil if nothing is left to sign.
-  func writeAgain(_ writer: ChangeSetWriter, now: Int64) throws -> ChangeSetHead?
+  func writeAgain(_ writer: ChangeSetWriter, now: Int64) throws -> ChangeSetTip?
 }
 
 /// Noticing what programs write.
@@ -357,7 +357,7 @@ package struct ChangeSetReader: Sendable {
 }
 
 /// The number, id and time of a change set, usually of the newest one of an author.
-package struct ChangeSetHead: Hashable, Sendable {
+package struct ChangeSetTip: Hashable, Sendable {
   /// The author's number: 1, 2, 3 and so on.
   package let number: UInt64
   /// The hash that the author signed.
@@ -376,7 +376,7 @@ package struct FlushProgress: Sendable, Equatable {
   /// The zone whose rows were flushed, or nil if there were no rows.
   package var zone: ZoneID?
   /// The change set that was written, if any. The caller pushes it to peers, but first saves it as the high-water mark.
-  package var head: ChangeSetHead?
+  package var head: ChangeSetTip?
   /// The shares whose root record was deleted here. If this account owns the share, the share ends and the deletes are
   /// sent. Otherwise this account leaves the share, and nothing of the deletion is sent.
   package var deletedRoots: [ZoneID] = []
@@ -391,7 +391,7 @@ package struct FlushProgress: Sendable, Equatable {
   /// True if merged values wait to be shown. `apply` shows them once no rows are pending.
   package var leavesToShow = false
   package init(
-    zone: ZoneID? = nil, head: ChangeSetHead?, records: Int, hasMore: Bool, isSendable: Bool = true,
+    zone: ZoneID? = nil, head: ChangeSetTip?, records: Int, hasMore: Bool, isSendable: Bool = true,
     unitEnded: Bool = true
   ) {
     self.zone = zone
@@ -456,7 +456,7 @@ package enum ApplyProgress: Sendable, Equatable {
   case idle(waiting: [WaitingReason: Int])
   /// A slice was merged; call again. `unitEnded` is true if a unit is complete and the merged vector advanced.
   /// `flushed` holds the change sets of local rows that were flushed before, in the same transaction.
-  case merged(records: Int, unitEnded: Bool, flushed: [ZoneID: ChangeSetHead] = [:])
+  case merged(records: Int, unitEnded: Bool, flushed: [ZoneID: ChangeSetTip] = [:])
   /// Rows are pending. Flush them, then call again.
   case flushFirst
 }

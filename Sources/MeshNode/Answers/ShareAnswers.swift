@@ -40,7 +40,7 @@ struct ShareAnswers: NodePart {
       cannotWrite: try replica.zoneViews.view(zone)?.cannotWrite,
       records: Int(try store.zones.digest(zone).records),
       epoch: state.currentEpoch?.id.description,
-      lastActivity: try store.log.mergedHeads(zone).values.map(\.time).max().map {
+      lastActivity: try store.log.mergedTips(zone).values.map(\.time).max().map {
         Date(milliseconds: $0.milliseconds)
       },
       participants: state.participants.sorted { $0.key < $1.key }.map {

@@ -18,7 +18,7 @@ struct ClockChecks: NodePart {
     return checks.or("clock", "Nobody signed ahead of this machine's clock, and no peer's time speaks against it.")
   }
 
-  private func signedAhead(_ author: Author, _ head: ChangeSetHead) -> HealthCheck {
+  private func signedAhead(_ author: Author, _ head: ChangeSetTip) -> HealthCheck {
     let lead = max(0, head.time.milliseconds - time.milliseconds()) / 1_000
     let figures = ["seconds": Int(clamping: lead)]
     guard author.device != replica.device else {

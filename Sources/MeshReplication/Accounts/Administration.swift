@@ -246,7 +246,7 @@ package struct Administration: Part {
 
   /// Returns where a device's instances end, as merged here.
   private func ends(of device: DeviceID, _ zone: ZoneID) throws -> [InstanceID: ControlAct.CutPoint] {
-    let heads = try store.log.mergedHeads(zone).filter { $0.key.device == device }
+    let heads = try store.log.mergedTips(zone).filter { $0.key.device == device }
     let points = heads.map { ($0.key.instance, ControlAct.CutPoint(number: $0.value.number, id: $0.value.id)) }
     return Dictionary(points, uniquingKeysWith: { first, _ in first })
   }

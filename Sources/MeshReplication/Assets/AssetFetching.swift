@@ -60,7 +60,8 @@ struct AssetFetching: Sendable {
     var pausedUntil: Int64 = .min
   }
 
-  private struct Line {
+  /// The chunks that one peer was asked for.
+  private struct PeerQueue {
     var window = ChunkWindow()
     /// The time at which each chunk was requested.
     var asked: [Place: Int64] = [:]
@@ -93,7 +94,7 @@ struct AssetFetching: Sendable {
   /// The wanted assets, the most urgent first, and those that became complete since they were looked up.
   private var order: [AssetID] = []
   private var fetches: [AssetID: Fetch] = [:]
-  private var lines: [LinkID: Line] = [:]
+  private var queues: [LinkID: PeerQueue] = [:]
   private var failures: [DeviceID: Failure] = [:]
   /// Assets that made way because no peer has them, each with the time until which they stay aside.
   private var aside: [AssetID: Int64] = [:]
@@ -103,7 +104,7 @@ struct AssetFetching: Sendable {
   /// True if no asset is left to request.
   var isEmpty: Bool { fetches.isEmpty }
   /// The number of chunks that were requested and have not arrived.
-  var askedCount: Int { lines.values.reduce(0) { $0 + $1.asked.count } }
+  var askedCount: Int { queues.values.reduce(0) { $0 + $1.asked.count } }
 
   /// Sets the wanted assets, the most urgent first. Open requests stay open.
   mutating func want(_ wanted: WantedAssets) {
@@ -124,7 +125,7 @@ struct AssetFetching: Sendable {
   }
 
   /// Looks at all assets for each peer from now on.
-  private mutating func lookAgain() { for link in lines.keys { lines[link]?.next = 0 } }
+  private mutating func lookAgain() { for link in queues.keys { queues[link]?.next = 0 } }
 
   // MARK: Asking
 
@@ -138,11 +139,11 @@ struct AssetFetching: Sendable {
 
   private mutating func requests(of peer: Peer, now: Int64) -> [Request] {
     var requests: [Request] = []
-    var line = lines[peer.link] ?? Line()
-    line.meet(peer)
-    lines[peer.link] = line
-    var (free, place) = (line.window.size - line.asked.count, line.next)
-    defer { lines[peer.link]?.next = place }
+    var queue = queues[peer.link] ?? PeerQueue()
+    queue.meet(peer)
+    queues[peer.link] = queue
+    var (free, place) = (queue.window.size - queue.asked.count, queue.next)
+    defer { queues[peer.link]?.next = place }
     while free > 0, place < order.count {
       // The last asset may have more chunks for the peer.
       defer { if free > 0 { place += 1 } }
@@ -165,13 +166,13 @@ struct AssetFetching: Sendable {
 
   /// Returns requests for chunks that stalled peers were asked for. They fill what is free of this peer's window.
   private mutating func repeated(to peer: Peer, now: Int64) -> [Request] {
-    let stalled = lines.filter { $0.key != peer.link && $0.value.isStalled }.sorted { $0.key < $1.key }
-    guard !stalled.isEmpty, let line = lines[peer.link], !line.isStalled else { return [] }
+    let stalled = queues.filter { $0.key != peer.link && $0.value.isStalled }.sorted { $0.key < $1.key }
+    guard !stalled.isEmpty, let queue = queues[peer.link], !queue.isStalled else { return [] }
     var requests: [Request] = []
     for place in stalled.flatMap({ $0.value.asked.keys.sorted() })
-    where requests.count < line.window.size - line.asked.count {
-      guard let fetch = fetches[place.asset], fetch.pausedUntil <= now, line.asked[place] == nil,
-        let other = fetch.asked[place.index], lines[other]?.isStalled == true,
+    where requests.count < queue.window.size - queue.asked.count {
+      guard let fetch = fetches[place.asset], fetch.pausedUntil <= now, queue.asked[place] == nil,
+        let other = fetch.asked[place.index], queues[other]?.isStalled == true,
         let zone = fetch.zones.first(where: peer.zones.contains), !fetch.staged.contains(place.index),
         fetch.known[peer.link].map({ $0.until <= now || $0.chunks.contains(place.index) }) ?? true
       else { continue }
@@ -196,20 +197,20 @@ struct AssetFetching: Sendable {
 
   private mutating func ask(_ index: Int, _ asset: AssetID, _ link: LinkID, _ now: Int64) {
     fetches[asset]?.asked[index] = link
-    lines[link, default: Line()].asked[Place(asset: asset, index: index)] = now
+    queues[link, default: PeerQueue()].asked[Place(asset: asset, index: index)] = now
   }
 
   // MARK: Answers
 
   /// Notes a chunk that arrived. Returns true if it was requested from this peer.
   mutating func arrived(_ index: Int, of asset: AssetID, from link: LinkID, now: Int64) -> Bool {
-    guard let since = lines[link]?.asked.removeValue(forKey: Place(asset: asset, index: index)) else { return false }
-    lines[link]?.lastGiven = now
-    lines[link]?.isStalled = false
-    lines[link]?.isSilent = false
-    if let device = lines[link]?.device { failures[device] = nil }
+    guard let since = queues[link]?.asked.removeValue(forKey: Place(asset: asset, index: index)) else { return false }
+    queues[link]?.lastGiven = now
+    queues[link]?.isStalled = false
+    queues[link]?.isSilent = false
+    if let device = queues[link]?.device { failures[device] = nil }
     if fetches[asset]?.asked[index] == link { fetches[asset]?.asked[index] = nil }
-    lines[link]?.window.answered(asked: since, now: now)
+    queues[link]?.window.answered(asked: since, now: now)
     return true
   }
 
@@ -240,8 +241,8 @@ struct AssetFetching: Sendable {
 
   /// Looks at an asset again for a peer, because the peer may have a chunk to request now.
   private mutating func lookAgain(at asset: AssetID, _ link: LinkID) {
-    guard let place = fetches[asset]?.place, let next = lines[link]?.next, next > place else { return }
-    lines[link]?.next = place
+    guard let place = fetches[asset]?.place, let next = queues[link]?.next, next > place else { return }
+    queues[link]?.next = place
   }
 
   // MARK: Unavailable assets
@@ -282,7 +283,7 @@ struct AssetFetching: Sendable {
     var until = Int64.max
     for peer in peers where !peer.zones.isDisjoint(with: fetch.zones) {
       // The chunks that a silent peer claims to have don't count.
-      if lines[peer.link]?.isSilent == true {
+      if queues[peer.link]?.isSilent == true {
         until = min(until, now + Self.pause)
         continue
       }
@@ -305,7 +306,7 @@ struct AssetFetching: Sendable {
 
   mutating func lost(_ link: LinkID) {
     release(link) { _ in true }
-    lines[link] = nil
+    queues[link] = nil
     for asset in order {
       fetches[asset]?.known[link] = nil
       fetches[asset]?.givers.remove(link)
@@ -354,18 +355,18 @@ struct AssetFetching: Sendable {
   /// Pauses end as time passes, so all assets are looked at again as well.
   mutating func expire(now: Int64) {
     lookAgain()
-    for (link, line) in lines.sorted(by: { $0.key < $1.key }) {
-      guard let first = line.asked.values.min() else {
-        lines[link]?.isStalled = false
+    for (link, queue) in queues.sorted(by: { $0.key < $1.key }) {
+      guard let first = queue.asked.values.min() else {
+        queues[link]?.isStalled = false
         continue
       }
-      let waited = now - max(first, line.lastGiven)
-      lines[link]?.isStalled = waited > Self.stall
-      guard !line.isSilent, waited > Self.patience else { continue }
-      lines[link]?.window = ChunkWindow()
-      lines[link]?.isSilent = true
-      if let device = line.device { fail(device, now: now) }
-      for place in line.asked.keys where fetches[place.asset]?.asked[place.index] == link {
+      let waited = now - max(first, queue.lastGiven)
+      queues[link]?.isStalled = waited > Self.stall
+      guard !queue.isSilent, waited > Self.patience else { continue }
+      queues[link]?.window = ChunkWindow()
+      queues[link]?.isSilent = true
+      if let device = queue.device { fail(device, now: now) }
+      for place in queue.asked.keys where fetches[place.asset]?.asked[place.index] == link {
         fetches[place.asset]?.asked[place.index] = nil
       }
     }
@@ -383,13 +384,13 @@ struct AssetFetching: Sendable {
   }
 
   private mutating func release(_ link: LinkID, where isMeant: (Place) -> Bool) {
-    for place in lines[link]?.asked.keys.filter(isMeant) ?? [] {
-      lines[link]?.asked[place] = nil
+    for place in queues[link]?.asked.keys.filter(isMeant) ?? [] {
+      queues[link]?.asked[place] = nil
       if fetches[place.asset]?.asked[place.index] == link {
         fetches[place.asset]?.asked[place.index] = nil
-        for other in lines.keys { lookAgain(at: place.asset, other) }
+        for other in queues.keys { lookAgain(at: place.asset, other) }
       }
     }
-    if lines[link]?.asked.isEmpty == true { lines[link]?.isSilent = false }
+    if queues[link]?.asked.isEmpty == true { queues[link]?.isSilent = false }
   }
 }

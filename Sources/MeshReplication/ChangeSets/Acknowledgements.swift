@@ -61,7 +61,7 @@ final class Acknowledgements: Part {
     guard state.last != merged else { return }
     let interval = Int64(merged.numbers.count / Self.acknowledgedPerMillisecond)
     zones[id]?.acknowledgements.end(merged, next: now.steady + interval)
-    try sendHeads(links, id, beyond: state.last ?? VersionVector())
+    try sendTips(links, id, beyond: state.last ?? VersionVector())
     sessions.send(links, .acknowledgement(acknowledgement(id, merged, now: now)))
     downloads.forgetBacklog(id)
   }
@@ -74,7 +74,7 @@ final class Acknowledgements: Part {
 
   /// Tells a peer with which the zone is in common from now on what is here.
   func introduce(_ link: LinkID, _ id: ZoneID, now: Moment) throws {
-    try sendHeads([link], id)
+    try sendTips([link], id)
     let merged = try store.log.mergedVector(id)
     sessions.send(
       link, certificate == nil ? .have(id, merged) : .acknowledgement(acknowledgement(id, merged, now: now)))
@@ -91,13 +91,13 @@ final class Acknowledgements: Part {
     relays[link, default: [:]][id, default: []].insert(other)
   }
 
-  /// Sends the heads of the logs.
+  /// Sends the tips of the logs.
   ///
   /// - Parameter vector: Only authors that are further than this are sent.
-  private func sendHeads(_ links: [LinkID], _ id: ZoneID, beyond vector: VersionVector = VersionVector()) throws {
-    let heads = try store.log.storedHeads(id).filter { $0.value.number > vector[$0.key] }
-    guard !heads.isEmpty else { return }
-    sessions.send(links, .heads(id, heads.mapValues { Message.LineHead(number: $0.number, id: $0.id) }))
+  private func sendTips(_ links: [LinkID], _ id: ZoneID, beyond vector: VersionVector = VersionVector()) throws {
+    let tips = try store.log.storedTips(id).filter { $0.value.number > vector[$0.key] }
+    guard !tips.isEmpty else { return }
+    sessions.send(links, .tips(id, tips.mapValues { Message.LogTip(number: $0.number, id: $0.id) }))
   }
 
   func learn(_ link: LinkID, _ acknowledgement: Acknowledgement, now: Moment) throws {

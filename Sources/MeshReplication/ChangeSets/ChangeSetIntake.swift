@@ -134,7 +134,7 @@ struct ChangeSetIntake: Part {
       case .brokenChain:
         incidents.refuse("fork")
         zones[id]?.intake.note(forked: changeSet.header.author)
-        sessions.send(link, .lineRequest(id, changeSet.header.author, through: changeSet.header.number - 1))
+        sessions.send(link, .excerptRequest(id, changeSet.header.author, through: changeSet.header.number - 1))
       case .timeNotGreater, .partOutOfOrder:
         incidents.refuse("\(outcome)")
         return sessions.end(link, .protocolViolation, "a change set does not continue its author's chain (\(outcome))")

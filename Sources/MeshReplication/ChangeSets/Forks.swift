@@ -9,37 +9,37 @@ struct Forks: Part {
   let logs: ControlLogs
   let changes: ControlChanges
 
-  func learnHeads(_ link: LinkID, _ id: ZoneID, _ heads: [Author: Message.LineHead]) throws {
+  func learnTips(_ link: LinkID, _ id: ZoneID, _ tips: [Author: Message.LogTip]) throws {
     guard sessions.isCommon(id, link) else { return }
     var own = 0
-    for (author, head) in heads.sorted(by: { $0.key < $1.key }) {
-      guard head.number <= (try cutoffs.limit(author, id)) ?? .max else { continue }
-      if author.device == device, head.number > (try store.log.stored(id, author).number) {
-        // A head is not signed. Only the change sets that the peer shows of the log are, and only they count.
+    for (author, tip) in tips.sorted(by: { $0.key < $1.key }) {
+      guard tip.number <= (try cutoffs.limit(author, id)) ?? .max else { continue }
+      if author.device == device, tip.number > (try store.log.stored(id, author).number) {
+        // A tip is not signed. Only the change sets that the peer shows of the log are, and only they count.
         own += 1
-        if own <= Limits.instances { sessions.send(link, .lineRequest(id, author, through: head.number)) }
+        if own <= Limits.instances { sessions.send(link, .excerptRequest(id, author, through: tip.number)) }
         continue
       }
-      guard let known = try store.log.changeSetID(id, author, head.number) else { continue }
-      if Message.LineHead(number: head.number, id: known) != head {
-        sessions.send(link, .lineRequest(id, author, through: head.number))
+      guard let known = try store.log.changeSetID(id, author, tip.number) else { continue }
+      if Message.LogTip(number: tip.number, id: known) != tip {
+        sessions.send(link, .excerptRequest(id, author, through: tip.number))
       }
     }
   }
 
-  func sendLine(_ link: LinkID, _ id: ZoneID, _ author: Author, through number: UInt64) throws {
+  func sendExcerpt(_ link: LinkID, _ id: ZoneID, _ author: Author, through number: UInt64) throws {
     guard sessions.isCommon(id, link) else { return }
-    let line = try store.log.line(id, author, through: number, count: Limits.line)
-    let encoded = line.map { header in
+    let excerpt = try store.log.excerpt(id, author, through: number, count: Limits.excerpt)
+    let encoded = excerpt.map { header in
       var writer = ByteWriter()
       header.write(to: &writer)
       return writer.bytes
     }
-    sessions.send(link, .line(id, encoded))
+    sessions.send(link, .excerpt(id, encoded))
   }
 
-  /// Compares a section of a log. The lowest different change set is the fork, or the fork is further down.
-  func learnLine(_ link: LinkID, _ id: ZoneID, _ encoded: [[UInt8]], now: Moment) throws {
+  /// Compares an excerpt of a log. The lowest different change set is the fork, or the fork is further down.
+  func learnExcerpt(_ link: LinkID, _ id: ZoneID, _ encoded: [[UInt8]], now: Moment) throws {
     guard sessions.isCommon(id, link) else { return }
     let headers = try encoded.map { bytes in
       var reader = ByteReader(bytes)
@@ -48,7 +48,7 @@ struct Forks: Part {
       return header
     }
     if let last = headers.last, last.header.author.device == device, last.header.zone == id {
-      try meetOwnLine(last, link, id)
+      try meetOwnExcerpt(last, link, id)
       guard sessions[link] != nil else { return }
     }
     for theirs in headers {
@@ -61,7 +61,7 @@ struct Forks: Part {
   }
 
   /// Handles a change set of this device that a peer has: the file may be older than the change set.
-  private func meetOwnLine(_ theirs: SignedHeader, _ link: LinkID, _ id: ZoneID) throws {
+  private func meetOwnExcerpt(_ theirs: SignedHeader, _ link: LinkID, _ id: ZoneID) throws {
     let (author, number) = (theirs.header.author, theirs.header.number)
     let (stored, citation) = try store.log.stored(id, author)
     guard number > stored, number <= cutoffs.limit(author, id, citing: citation) ?? .max else { return }
@@ -74,14 +74,14 @@ struct Forks: Part {
   /// Compares a change set with the one that has the same number here.
   func compare(_ theirs: SignedHeader, _ link: LinkID, _ id: ZoneID, now: Moment) throws {
     let header = theirs.header
-    guard let ours = try store.log.line(id, header.author, through: header.number, count: 1).last else { return }
+    guard let ours = try store.log.excerpt(id, header.author, through: header.number, count: 1).last else { return }
     if let proof = ForkProof(ours, theirs) {
       guard proof.isSigned(cryptography) else {
         return sessions.end(link, .protocolViolation, "a change set's signature is not its author's")
       }
       try prove(proof, id, now: now)
     } else if header.number > 1 {
-      sessions.send(link, .lineRequest(id, header.author, through: header.number - 1))
+      sessions.send(link, .excerptRequest(id, header.author, through: header.number - 1))
     }
   }
 
@@ -109,7 +109,7 @@ struct Forks: Part {
       ofDevice.count >= Limits.instances ? ofDevice : stored.filter { zone.state.account(of: $0.device) == account }
     var headers = [beginning]
     for author in authors where author != beginning.header.author {
-      headers += try store.log.line(id, author, through: 1, count: 1)
+      headers += try store.log.excerpt(id, author, through: 1, count: 1)
     }
     for start in stride(from: 0, to: headers.count, by: Limits.beginnings) {
       guard let excess = Excess(headers[start..<min(start + Limits.beginnings, headers.count)]),

@@ -106,7 +106,7 @@ final class LocalWrites: Part {
   }
 
   /// Sends what was signed, after the home has stored its number outside the database.
-  func announce(_ head: ChangeSetHead, _ writer: ChangeSetWriter, now: Moment) throws {
+  func announce(_ head: ChangeSetTip, _ writer: ChangeSetWriter, now: Moment) throws {
     try writers.saveMark(writer.author.instance, head, signed: now.wall, writer.zone)
     try acknowledgements.pushNews(writer.zone, now: now)
   }
@@ -115,7 +115,7 @@ final class LocalWrites: Part {
   func announceUnannounced(now: Moment) throws {
     guard due.contains(.unannounced) else { return }
     for (id, writer) in try writers.prepare() {
-      guard let head = try store.log.mergedHeads(id)[writer.author] else { continue }
+      guard let head = try store.log.mergedTips(id)[writer.author] else { continue }
       let mark = try vault.highWaterMark(id)
       guard mark?.instance != writer.author.instance || mark?.number ?? 0 < head.number else { continue }
       try announce(head, writer, now: now)
@@ -134,7 +134,7 @@ final class LocalWrites: Part {
     guard let zone = zones[id], zone.limits.mayWriteAgain, zone.limits.areCarriedOut,
       let writer = try writers.prepare(id), try store.localWrites.pendingCount() == 0
     else { return false }
-    let head: ChangeSetHead?
+    let head: ChangeSetTip?
     do {
       due.note(.unannounced)
       head = try store.localWrites.writeAgain(writer, now: now.wall)

@@ -41,9 +41,9 @@ package struct Restamping: Part {
   }
 
   /// Returns the authors whose last change set here is further ahead of the clock than is accepted.
-  package func signedAhead(_ id: ZoneID, now: Moment) throws -> [Author: ChangeSetHead] {
+  package func signedAhead(_ id: ZoneID, now: Moment) throws -> [Author: ChangeSetTip] {
     let citations = try store.log.citations(id)
-    return try store.log.storedHeads(id).filter { author, head in
+    return try store.log.storedTips(id).filter { author, head in
       head.time > Self.latest(now) && head.number <= cutoffs.limit(author, id, citing: citations[author]) ?? .max
     }
   }

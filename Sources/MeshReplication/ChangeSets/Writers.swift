@@ -157,14 +157,14 @@ struct Writers: Part {
   /// Raises the home's mark to the last stored change set. A process that died between a commit and its mark left
   /// change sets that the home doesn't know. They are sent to any peer that asks, so the mark is raised first.
   private func raiseMark(_ id: ZoneID) throws {
-    guard let author = try author(id), let head = try store.log.storedHeads(id)[author],
+    guard let author = try author(id), let head = try store.log.storedTips(id)[author],
       let mark = try vault.highWaterMark(id), mark.instance == author.instance, mark.number < head.number
     else { return }
     try saveMark(author.instance, head, signed: head.time.milliseconds, id)
   }
 
   /// Saves the number of the last change set that was signed in a zone, before it is sent.
-  func saveMark(_ instance: InstanceID, _ head: ChangeSetHead, signed: Int64, _ id: ZoneID) throws {
+  func saveMark(_ instance: InstanceID, _ head: ChangeSetTip, signed: Int64, _ id: ZoneID) throws {
     let signed = max(signed, try vault.highWaterMark(id)?.signed ?? 0)
     try vault.saveHighWaterMark(
       HighWaterMark(instance: instance, number: head.number, id: head.id, signed: signed), zone: id)

@@ -89,7 +89,7 @@ package struct Shares: Part {
   /// change sets depend on the admission. If there are more than a record can name, it names those that wrote most.
   private func revocation(_ invite: InviteState, _ zone: ZoneID) throws -> ControlAct {
     var written: [AccountID: UInt64] = [:]
-    for (author, head) in try store.log.mergedHeads(zone) {
+    for (author, head) in try store.log.mergedTips(zone) {
       guard let account = zones[zone]?.state.account(of: author.device) else { continue }
       written[account, default: 0] += head.number
     }
@@ -165,7 +165,7 @@ package struct Shares: Part {
   /// Returns where an account's authors end, as merged here. If there are more than a record can name, the authors that
   /// wrote least end at zero. Otherwise an account with that many authors could not be removed.
   private func ends(of account: AccountID, _ zone: ZoneID) throws -> [Author: ControlAct.CutPoint] {
-    let heads = try store.log.mergedHeads(zone).filter { zones[zone]?.state.account(of: $0.key.device) == account }
+    let heads = try store.log.mergedTips(zone).filter { zones[zone]?.state.account(of: $0.key.device) == account }
     let named = heads.sorted { ($1.value.number, $0.key) < ($0.value.number, $1.key) }.prefix(Limits.cutAuthors)
     let points = named.map { ($0.key, ControlAct.CutPoint(number: $0.value.number, id: $0.value.id)) }
     return Dictionary(points, uniquingKeysWith: { first, _ in first })

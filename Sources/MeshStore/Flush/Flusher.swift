@@ -221,7 +221,7 @@ struct Flusher {
     if leavesToShow { try transaction.work.requestShow() }
     var progress = FlushProgress(
       zone: writer.zone,
-      head: draft.changeSet.map { ChangeSetHead(number: $0.header.number, id: $0.id, time: $0.header.time) },
+      head: draft.changeSet.map { ChangeSetTip(number: $0.header.number, id: $0.id, time: $0.header.time) },
       // Moved records leave their old zone later, and records may have to follow a parent.
       records: plan.changes.count + plan.placed.count + plan.arrivals.count,
       hasMore: try !isAll || transaction.hasPending(),

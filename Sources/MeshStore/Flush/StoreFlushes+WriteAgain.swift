@@ -1,7 +1,7 @@
 package import MeshCore
 
 extension StoreFlushes {
-  package func writeAgain(_ writer: ChangeSetWriter, now: Int64) throws -> ChangeSetHead? {
+  package func writeAgain(_ writer: ChangeSetWriter, now: Int64) throws -> ChangeSetTip? {
     try writeRefusing(notingAt: now) { transaction, refused in
       if try transaction.hasPending() { throw PendingWrites() }
       var rewriter = try Rewriter(transaction, writer, now)
@@ -32,7 +32,7 @@ private struct Rewriter {
   }
 
   /// Returns nil if nothing is left.
-  mutating func run(_ refused: [RecordRef: String]) throws -> ChangeSetHead? {
+  mutating func run(_ refused: [RecordRef: String]) throws -> ChangeSetTip? {
     let start = part.head
     guard part.index == 0 else { return nil }
     var (room, elements) = (part.room, Limits.elements)

@@ -70,7 +70,7 @@ extension StoreFlushes {
   /// The result of `flushWithin`.
   struct Flushed {
     /// The change sets that were made. Writes that come to nothing make none.
-    var heads: [ZoneID: ChangeSetHead] = [:]
+    var heads: [ZoneID: ChangeSetTip] = [:]
     /// Whether there was nothing to flush.
     var isEmpty = true
   }

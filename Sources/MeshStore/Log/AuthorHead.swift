@@ -35,7 +35,7 @@ struct AuthorHead {
     (merged, mergedID, mergedTime) = (last.header.number, last.id, last.header.time)
   }
 
-  var mergedHead: ChangeSetHead? {
-    mergedID.map { ChangeSetHead(number: merged, id: $0, time: mergedTime) }
+  var mergedHead: ChangeSetTip? {
+    mergedID.map { ChangeSetTip(number: merged, id: $0, time: mergedTime) }
   }
 }

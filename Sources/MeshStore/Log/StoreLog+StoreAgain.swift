@@ -17,7 +17,7 @@ extension StoreLog {
       for author in try transaction.log.authorsOfReverted(in: row.id) {
         var head = try transaction.catalog.heads.of(author, row.id)
         try transaction.log.removeReverted(through: head.stored, of: author, in: row.id)
-        while bytes < Choices.lineBytes,
+        while bytes < Choices.excerptBytes,
           let next = try transaction.log.reverted(head.stored + 1, of: author, in: row.id)
         {
           let changeSet = try ChangeSet(next, with: cryptography)

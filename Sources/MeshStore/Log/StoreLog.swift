@@ -24,9 +24,9 @@ package struct StoreLog: LogStore, StorePart {
 
   package func mergedVector(_ zone: ZoneID) throws -> VersionVector { try vector(zone, \.merged) }
 
-  package func mergedHeads(_ zone: ZoneID) throws -> [Author: ChangeSetHead] {
+  package func mergedTips(_ zone: ZoneID) throws -> [Author: ChangeSetTip] {
     try read { transaction in
-      var heads: [Author: ChangeSetHead] = [:]
+      var heads: [Author: ChangeSetTip] = [:]
       for head in try transaction.heads(zone) {
         heads[try transaction.catalog.author(head.author)] = head.mergedHead
       }
@@ -34,12 +34,12 @@ package struct StoreLog: LogStore, StorePart {
     }
   }
 
-  package func storedHeads(_ zone: ZoneID) throws -> [Author: ChangeSetHead] {
+  package func storedTips(_ zone: ZoneID) throws -> [Author: ChangeSetTip] {
     try read { transaction in
-      var heads: [Author: ChangeSetHead] = [:]
+      var heads: [Author: ChangeSetTip] = [:]
       for head in try transaction.heads(zone) {
         guard let id = head.storedID else { continue }
-        heads[try transaction.catalog.author(head.author)] = ChangeSetHead(
+        heads[try transaction.catalog.author(head.author)] = ChangeSetTip(
           number: head.stored, id: id, time: head.storedTime)
       }
       return heads
@@ -64,7 +64,7 @@ package struct StoreLog: LogStore, StorePart {
     }
   }
 
-  package func line(
+  package func excerpt(
     _ zone: ZoneID, _ author: Author, through number: UInt64, count: Int
   ) throws -> [SignedHeader] {
     try read { transaction in
@@ -75,7 +75,7 @@ package struct StoreLog: LogStore, StorePart {
       try transaction.log.forEach(through: number, of: author, in: row) { bytes in
         size += bytes.count
         headers.append(try ChangeSet(bytes, with: cryptography).signedHeader)
-        return headers.count < count && size < Choices.lineBytes
+        return headers.count < count && size < Choices.excerptBytes
       }
       return headers.reversed()
     }

@@ -3,13 +3,13 @@ import MeshCore
 /// The positions in the log at which values of imported tables were last found. The times in their stamps don't tell
 /// the position.
 struct ImportPlaces {
-  struct Line: Hashable {
+  struct Key: Hashable {
     var table: Int64
     var zone: Int64
     var author: Int64
   }
 
-  fileprivate var numbers: [Line: UInt64] = [:]
+  fileprivate var numbers: [Key: UInt64] = [:]
 }
 
 /// The merged values of rows that show other values. A record's values are only in its row, so the log tells which
@@ -27,7 +27,7 @@ final class LoggedValues {
   private var rows: [Value: [Row]] = [:]
   private var read: Set<Place> = []
   /// The logs that were read to their end.
-  private var searched: Set<ImportPlaces.Line> = []
+  private var searched: Set<ImportPlaces.Key> = []
 
   /// The greatest number of change sets to read. It limits the time of a slice.
   private static let mostRead = 4_000
@@ -89,17 +89,17 @@ final class LoggedValues {
       }
       return nil
     }
-    let line = ImportPlaces.Line(table: table, zone: zone.id, author: stamp.author)
-    guard !searched.contains(line) else { return nil }
-    let begin = min(places.numbers[line] ?? 1, last)
+    let key = ImportPlaces.Key(table: table, zone: zone.id, author: stamp.author)
+    guard !searched.contains(key) else { return nil }
+    let begin = min(places.numbers[key] ?? 1, last)
     for numbers in [begin..<last + 1, 1..<begin] {
       for number in numbers {
-        places.numbers[line] = number
+        places.numbers[key] = number
         if try take(number, of: stamp.author, zone), let value = try find() { return value }
         if read.count >= Self.mostRead { return nil }
       }
     }
-    searched.insert(line)
+    searched.insert(key)
     return nil
   }
 

@@ -15,19 +15,19 @@ extension ModelStore {
 
   package func mergedVector(_ zone: ZoneID) -> VersionVector { zoneData[zone]?.mergedVector ?? VersionVector() }
 
-  package func mergedHeads(_ zone: ZoneID) -> [Author: ChangeSetHead] {
-    (zoneData[zone]?.authors ?? [:]).filter { $0.value.merged > 0 }.mapValues { line in
-      let last = line.stored[line.merged - 1]
-      return ChangeSetHead(number: last.header.number, id: last.id, time: last.header.time)
+  package func mergedTips(_ zone: ZoneID) -> [Author: ChangeSetTip] {
+    (zoneData[zone]?.authors ?? [:]).filter { $0.value.merged > 0 }.mapValues { log in
+      let last = log.stored[log.merged - 1]
+      return ChangeSetTip(number: last.header.number, id: last.id, time: last.header.time)
     }
   }
 
   package func store(_ changeSets: [ChangeSet], zone: ZoneID, now: Int64) -> [StoreOutcome] {
     changeSets.map { changeSet in
       let author = changeSet.header.author
-      let outcome = (zoneData[zone]?.authors[author] ?? ModelZone.Line()).outcome(of: changeSet)
+      let outcome = (zoneData[zone]?.authors[author] ?? ModelZone.AuthorLog()).outcome(of: changeSet)
       if outcome == .stored {
-        zoneData[zone]?.authors[author, default: ModelZone.Line()].stored.append(changeSet)
+        zoneData[zone]?.authors[author, default: ModelZone.AuthorLog()].stored.append(changeSet)
       }
       return outcome
     }
@@ -77,20 +77,20 @@ extension ModelStore {
     guard var zone = zoneData[id] else { return .idle(waiting: [:]) }
     var waiting: [WaitingReason: Int] = [:]
     for author in zone.authors.keys.sorted() {
-      guard let line = zone.authors[author], line.merged < line.stored.count else { continue }
+      guard let log = zone.authors[author], log.merged < log.stored.count else { continue }
       do {
-        let (next, tables, manifests) = try zone.unit(line, reader, now: now, cryptography)
+        let (next, tables, manifests) = try zone.unit(log, reader, now: now, cryptography)
         metAssets.meet(manifests)
         let touched = zone.merge(tables)
-        zone.log += line.stored[line.merged..<next.merged]
-        for changeSet in line.stored[line.merged..<next.merged] { zone.clock.witness(changeSet.header.time) }
+        zone.log += log.stored[log.merged..<next.merged]
+        for changeSet in log.stored[log.merged..<next.merged] { zone.clock.witness(changeSet.header.time) }
         zone.authors[author] = next
         zoneData[id] = zone
         show(touched, zone)
         return .merged(records: touched.count, unitEnded: true)
       } catch let wait {
         if wait.reason == .malformed { zoneData[id]?.authors[author]?.isMalformed = true }
-        waiting[wait.reason, default: 0] += line.stored.count - line.merged
+        waiting[wait.reason, default: 0] += log.stored.count - log.merged
       }
     }
     return .idle(waiting: waiting)
@@ -102,9 +102,9 @@ extension ModelStore {
     }
   }
 
-  package func storedHeads(_ zone: ZoneID) -> [Author: ChangeSetHead] {
-    (zoneData[zone]?.authors ?? [:]).compactMapValues { line in
-      line.stored.last.map { ChangeSetHead(number: $0.header.number, id: $0.id, time: $0.header.time) }
+  package func storedTips(_ zone: ZoneID) -> [Author: ChangeSetTip] {
+    (zoneData[zone]?.authors ?? [:]).compactMapValues { log in
+      log.stored.last.map { ChangeSetTip(number: $0.header.number, id: $0.id, time: $0.header.time) }
     }
   }
 
@@ -112,21 +112,21 @@ extension ModelStore {
     zoneData[zone]?.authors[author]?.stored.first { $0.header.number == number }?.id
   }
 
-  package func line(_ zone: ZoneID, _ author: Author, through number: UInt64, count: Int) -> [SignedHeader] {
-    let line = zoneData[zone]?.authors[author]?.stored.filter { $0.header.number <= number } ?? []
-    return line.suffix(count).map(\.signedHeader)
+  package func excerpt(_ zone: ZoneID, _ author: Author, through number: UInt64, count: Int) -> [SignedHeader] {
+    let log = zoneData[zone]?.authors[author]?.stored.filter { $0.header.number <= number } ?? []
+    return log.suffix(count).map(\.signedHeader)
   }
 
   package func unitEnd(_ zone: ZoneID, _ author: Author, notLaterThan time: HybridTime) -> UInt64 {
-    let line = zoneData[zone]?.authors[author]?.stored ?? []
-    return line.last { $0.header.part.isFinal && $0.header.time <= time }?.header.number ?? 0
+    let log = zoneData[zone]?.authors[author]?.stored ?? []
+    return log.last { $0.header.part.isFinal && $0.header.time <= time }?.header.number ?? 0
   }
 
-  package func writeAgain(_ writer: ChangeSetWriter, now: Int64) throws -> ChangeSetHead? {
+  package func writeAgain(_ writer: ChangeSetWriter, now: Int64) throws -> ChangeSetTip? {
     guard var zone = zoneData[writer.zone], !zone.rewrites.isEmpty else { return nil }
     let latest = zone.clock.tick(noted: now, now: now)
     func stamp(_ time: HybridTime) -> Stamp { Stamp(time: min(time, latest), author: writer.author) }
-    var line = zone.authors[writer.author] ?? ModelZone.Line()
+    var log = zone.authors[writer.author] ?? ModelZone.AuthorLog()
     let context = zone.context(of: writer.author)
     let tables = try zone.rewrites.sorted { $0.key < $1.key }.map { name, state in
       let columns = state.cells.keys.sorted()
@@ -142,23 +142,23 @@ extension ModelStore {
       return TableChanges(table: name.table, columns: columns, rows: [row])
     }
     let header = ChangeSetHeader(
-      zone: writer.zone, author: writer.author, number: UInt64(line.stored.count) + 1, previous: line.stored.last?.id,
+      zone: writer.zone, author: writer.author, number: UInt64(log.stored.count) + 1, previous: log.stored.last?.id,
       citation: writer.citation,
       time: zone.clock.tick(noted: now, now: now), epoch: writer.epoch, part: .only)
-    let difference = context.difference(from: line.context)
+    let difference = context.difference(from: log.context)
     let body = ChangeSetBody(context: difference, content: .changes(tables)).encoded(author: writer.author)
     let changeSet = try ChangeSet(
       header, body: body, key: writer.key, secrets: writer.secrets, with: writer.cryptography)
-    line.stored.append(changeSet)
-    try line.context.advance(by: difference)
-    zone.log += line.stored[line.merged...]
-    line.merged = line.stored.count
-    zone.authors[writer.author] = line
+    log.stored.append(changeSet)
+    try log.context.advance(by: difference)
+    zone.log += log.stored[log.merged...]
+    log.merged = log.stored.count
+    zone.authors[writer.author] = log
     zone.rewrites = [:]
     let touched = zone.merge(try metAssets.naming(tables))
     zoneData[writer.zone] = zone
     show(touched, zone)
-    return ChangeSetHead(number: header.number, id: changeSet.id, time: header.time)
+    return ChangeSetTip(number: header.number, id: changeSet.id, time: header.time)
   }
 
   /// Merges the remaining change sets again from nothing, which is slow, but obviously right.
@@ -178,12 +178,12 @@ extension ModelStore {
     let before = zone.records
     let log = zone.log.filter { $0.header.number <= zone.unitEnd($0.header.author, limits[$0.header.author]) }
     for author in limits.keys {
-      guard let line = zone.authors[author] else { continue }
+      guard let log = zone.authors[author] else { continue }
       let end = zone.unitEnd(author, limits[author])
-      for changeSet in line.stored.dropFirst(Int(clamping: end)) where aftermath[author] == .receipt {
+      for changeSet in log.stored.dropFirst(Int(clamping: end)) where aftermath[author] == .receipt {
         zone.reverted[author, default: [:]][changeSet.header.number] = changeSet
       }
-      zone.authors[author]?.stored = Array(line.stored.prefix(Int(clamping: end)))
+      zone.authors[author]?.stored = Array(log.stored.prefix(Int(clamping: end)))
     }
     zone.records = [:]
     zone.logStart += zone.log.count

@@ -35,31 +35,31 @@ extension ModelStore {
     let changes = try slice.compactMap { try change($0, zone.records[$0], writer.zone) }
     let sliced = Set(slice)
     pending.removeAll { sliced.contains($0.name) }
-    var line = zone.authors[writer.author] ?? ModelZone.Line()
-    guard !changes.isEmpty || line.nextPart > 0 else {
+    var log = zone.authors[writer.author] ?? ModelZone.AuthorLog()
+    guard !changes.isEmpty || log.nextPart > 0 else {
       return FlushProgress(zone: writer.zone, head: nil, records: 0, hasMore: !pending.isEmpty)
     }
     let tables = Self.tables(changes, stamp)
-    let context = zone.context(of: writer.author).difference(from: line.context)
+    let context = zone.context(of: writer.author).difference(from: log.context)
     let part = ChangeSetHeader.Part(
-      index: line.nextPart, planned: UInt64((names.count + partSize - 1) / partSize) + line.nextPart, isFinal: isFinal)
+      index: log.nextPart, planned: UInt64((names.count + partSize - 1) / partSize) + log.nextPart, isFinal: isFinal)
     let header = ChangeSetHeader(
-      zone: writer.zone, author: writer.author, number: UInt64(line.stored.count) + 1, previous: line.stored.last?.id,
+      zone: writer.zone, author: writer.author, number: UInt64(log.stored.count) + 1, previous: log.stored.last?.id,
       citation: writer.citation,
       time: stamp.time, epoch: writer.epoch, part: part)
     let body = ChangeSetBody(context: context, content: .changes(tables)).encoded(author: writer.author)
     let changeSet = try ChangeSet(
       header, body: body, key: writer.key, secrets: writer.secrets, with: writer.cryptography)
-    line.stored.append(changeSet)
-    try line.context.advance(by: context)
+    log.stored.append(changeSet)
+    try log.context.advance(by: context)
     _ = zone.merge(try metAssets.naming(tables))
     if isFinal {
-      zone.log += line.stored[line.merged...]
-      line.merged = line.stored.count
+      zone.log += log.stored[log.merged...]
+      log.merged = log.stored.count
     }
-    zone.authors[writer.author] = line
+    zone.authors[writer.author] = log
     zoneData[writer.zone] = zone
-    let head = ChangeSetHead(number: header.number, id: changeSet.id, time: header.time)
+    let head = ChangeSetTip(number: header.number, id: changeSet.id, time: header.time)
     return FlushProgress(
       zone: writer.zone, head: head, records: changes.count, hasMore: !pending.isEmpty, unitEnded: isFinal)
   }

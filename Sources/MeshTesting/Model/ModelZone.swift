@@ -6,7 +6,7 @@ struct ModelZone {
   var instance: InstanceID?
   var clock = HybridClock()
   var records: [RecordName: RecordState<String>] = [:]
-  var authors: [Author: Line] = [:]
+  var authors: [Author: AuthorLog] = [:]
   /// The merged change sets, in the order of merging.
   var log: [ChangeSet] = []
   /// The position of the first of them. A log that was rebuilt after a cut has positions that nobody has read yet.
@@ -19,7 +19,7 @@ struct ModelZone {
   var acknowledgements: [DeviceID: (time: HybridTime, bytes: [UInt8])] = [:]
 
   /// The change sets of one author that are here. Change set number n has the index n − 1.
-  struct Line {
+  struct AuthorLog {
     /// Bytes that may wait to be merged.
     private static let quota = 64 << 20
 
@@ -59,8 +59,8 @@ struct ModelZone {
   /// Returns the context of a change set that the author makes now.
   func context(of author: Author) -> CausalContext {
     var entries: [Author: CausalContext.Seen] = [:]
-    for (other, line) in authors where other != author && line.merged > 0 {
-      let last = line.stored[line.merged - 1]
+    for (other, log) in authors where other != author && log.merged > 0 {
+      let last = log.stored[log.merged - 1]
       entries[other] = CausalContext.Seen(number: last.header.number, time: last.header.time)
     }
     return CausalContext(entries)
@@ -69,8 +69,8 @@ struct ModelZone {
   /// Returns the last number up to a limit that ends a unit. Returns the limit itself if the log here doesn't reach
   /// beyond it.
   func unitEnd(_ author: Author, _ limit: UInt64?) -> UInt64 {
-    guard let limit, let line = authors[author], UInt64(line.stored.count) > limit else { return limit ?? .max }
-    return line.stored.prefix(Int(limit)).last(where: \.header.part.isFinal)?.header.number ?? 0
+    guard let limit, let log = authors[author], UInt64(log.stored.count) > limit else { return limit ?? .max }
+    return log.stored.prefix(Int(limit)).last(where: \.header.part.isFinal)?.header.number ?? 0
   }
 
   /// Returns whether a context is merged. Numbers above a cutoff are not waited for.
@@ -87,15 +87,15 @@ struct ModelZone {
   /// Returns the author's log after its next unit, the unit's changes, and the manifests of their assets. Throws the
   /// reason why the unit has to wait.
   func unit(
-    _ line: Line, _ reader: ChangeSetReader, now: Int64, _ cryptography: any Cryptography
-  ) throws(Wait) -> (Line, [TableChanges], [AssetID: AssetManifest]) {
-    guard !line.isMalformed else { throw Wait(reason: .malformed) }
-    guard let end = line.stored[line.merged...].firstIndex(where: \.header.part.isFinal) else {
+    _ log: AuthorLog, _ reader: ChangeSetReader, now: Int64, _ cryptography: any Cryptography
+  ) throws(Wait) -> (AuthorLog, [TableChanges], [AssetID: AssetManifest]) {
+    guard !log.isMalformed else { throw Wait(reason: .malformed) }
+    guard let end = log.stored[log.merged...].firstIndex(where: \.header.part.isFinal) else {
       throw Wait(reason: .unfinishedUnit)
     }
-    var next = line
+    var next = log
     var values = UnitValues(cryptography)
-    for changeSet in line.stored[line.merged...end] {
+    for changeSet in log.stored[log.merged...end] {
       guard changeSet.header.time.milliseconds <= now + Choices.clockBound else { throw Wait(reason: .futureTime) }
       guard let key = reader.keys[changeSet.header.epoch] else { throw Wait(reason: .epochKey) }
       guard let bytes = changeSet.body(key: key, with: reader.cryptography),

@@ -46,7 +46,7 @@ final class SimulatedNode {
   /// The number of disk failures at the last success. An error after more failures may be the disk's fault.
   var failuresSeen = 0
   /// The tips by zone at the last look, to check that they never go back.
-  var heads: [ZoneID: [Author: ChangeSetHead]] = [:]
+  var heads: [ZoneID: [Author: ChangeSetTip]] = [:]
   func merged(_ zone: ZoneID) -> VersionVector { VersionVector((heads[zone] ?? [:]).mapValues(\.number)) }
   /// The members of shares, as they were known before the last input, with the heads of the logs that say so.
   private var members: [ZoneID: (heads: [ControlID], accounts: Set<AccountID>)] = [:]

@@ -34,7 +34,7 @@ def flood(session, count, name, **fields):
     return count
 
 
-@attack("message heads: heads[].number", "message heads: heads[].author.instance", "message heads: heads (count)")
+@attack("message tips: tips[].number", "message tips: tips[].author.instance", "message tips: tips (count)")
 def tips_that_honest_devices_never_signed(scene):
     """Claims again and again that an honest device's log is longer than it knows; it must still write in the share."""
     member, zone, session = scene.enter()
@@ -45,7 +45,7 @@ def tips_that_honest_devices_never_signed(scene):
         for entry in zone.vector():
             if entry["author"]["device"] != member.device.id:
                 for number in (1, entry["number"], entry["number"] + 100_000 + round, 2**62, MAX):
-                    session.try_send("heads", zone=zone.id, heads=[
+                    session.try_send("tips", zone=zone.id, tips=[
                         {"author": entry["author"], "number": number, "id": os.urandom(16)}])
         scene.answered(session)
         # An instance that the honest device gives up shows in its next change set. The first that comes may be an older one.
@@ -56,7 +56,7 @@ def tips_that_honest_devices_never_signed(scene):
 
 
 @attack("message excerpt: headers[] (length)", "message excerpt request: number")
-def lines_that_honest_devices_never_signed(scene):
+def excerpts_that_honest_devices_never_signed(scene):
     """Answers with made-up parts of honest logs, signed by nobody or by itself; the honest devices must still write."""
     member, zone, session = scene.enter()
     for author in honest_authors(zone):
@@ -68,7 +68,7 @@ def lines_that_honest_devices_never_signed(scene):
         for changed in ({}, {"number": header["number"] + 1}, {"previous": bytes(32)}, {"time": MAX}, {"number": MAX}):
             for signature in (raw[-64:], bytes(64), crypto.sign(member.device.seed, "mesh/1/changeset", bytes(32))):
                 session = scene.again(member, session)
-                session.try_send("heads", zone=zone.id, heads=[
+                session.try_send("tips", zone=zone.id, tips=[
                     {"author": author, "number": header["number"], "id": os.urandom(16)}])
                 session.try_send("excerpt", zone=zone.id, headers=[
                     {"header": {**header, **changed}, "body": body, "signature": signature}])

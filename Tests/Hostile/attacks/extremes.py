@@ -61,7 +61,7 @@ def sample_messages(scene, member, zone, peer):
         "schema": {"tables": [table]},
         "ping": {"number": 1},
         "pong": {"number": 1},
-        "heads": {"zone": zone.id, "heads": [{"author": someone, "number": 1, "id": bytes(16)}]},
+        "tips": {"zone": zone.id, "tips": [{"author": someone, "number": 1, "id": bytes(16)}]},
         "excerpt request": {"zone": zone.id, "author": someone, "number": 1},
         "excerpt": {"zone": zone.id, "headers": [proof]},
         "clock": {"now": 1},

@@ -344,7 +344,7 @@ def an_owner_that_says_what_its_guest_has(scene):
         for number in (1, 2**32, 2**64 - 1):
             for name in ("have", "up to date"):
                 session.try_send(name, zone=owner.share.id, vector=[{"author": named, "number": number}])
-            session.try_send("heads", zone=owner.share.id, heads=[{"author": named, "number": number, "id": os.urandom(16)}])
+            session.try_send("tips", zone=owner.share.id, tips=[{"author": named, "number": number, "id": os.urandom(16)}])
             session.try_send("digest", zone=owner.share.id, vector=owner.share.vector(), records=number, hash=os.urandom(16), unsent=0)
         raw = owner.share.change_sets[author][1]
         session.try_send("change sets", zone=owner.share.id, changeSets=[raw] * 50)

@@ -599,7 +599,7 @@ MESSAGES = {
     "schema": (20, Struct(tables=List(DESCRIPTION, 2_000))),
     "ping": (21, Struct(number=U64)),
     "pong": (22, Struct(number=U64)),
-    "heads": (23, Struct(zone=ID, heads=List(Struct(author=AUTHOR, number=VARINT, id=Bytes(16)), 8_192))),
+    "tips": (23, Struct(zone=ID, tips=List(Struct(author=AUTHOR, number=VARINT, id=Bytes(16)), 8_192))),
     "excerpt request": (24, Struct(zone=ID, author=AUTHOR, number=VARINT)),
     "excerpt": (25, Struct(zone=ID, headers=List(Inside(SIGNED_HEADER, 512), 64))),
     "clock": (26, Struct(now=SIGNED)),

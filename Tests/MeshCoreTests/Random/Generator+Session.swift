@@ -128,12 +128,12 @@ extension Generator {
     case 20: return .ping(next())
     case 21: return .pong(next())
     case 22:
-      let heads: [(Author, Message.LineHead)] = many(3) {
+      let tips: [(Author, Message.LogTip)] = many(3) {
         ($0.author(), .init(number: max(1, $0.magnitude()), id: $0.identifier()))
       }
-      return .heads(zone, Dictionary(heads, uniquingKeysWith: { first, _ in first }))
-    case 23: return .lineRequest(zone, author(), through: magnitude())
-    case 24: return .line(zone, many(3) { $0.bytes($0.below(90)) })
+      return .tips(zone, Dictionary(tips, uniquingKeysWith: { first, _ in first }))
+    case 23: return .excerptRequest(zone, author(), through: magnitude())
+    case 24: return .excerpt(zone, many(3) { $0.bytes($0.below(90)) })
     case 25: return .clock(Int64(bitPattern: next()))
     case 26:
       let heads: [(AccountID, [UInt8])] = many(3) { ($0.identifier(), $0.bytes(32)) }

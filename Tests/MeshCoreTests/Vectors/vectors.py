@@ -887,12 +887,12 @@ def session():
         ("ping", 21, [(u64(15), "any number")]),
         ("pong", 22, [(u64(15), "the ping's number")]),
         (
-            "heads",
+            "tips",
             23,
             [at_zone, (varint(1), "authors, ascending"), *author_rows(desk), (varint(2), "number"), (fill(0x81, 16), "beginning of the id")],
         ),
-        ("line request", 24, [at_zone, *author_rows(desk), (varint(2), "number")]),
-        ("line", 25, [at_zone, (varint(1), "change sets"), (sized(b"\x01\x02"), "header, hash, signature")]),
+        ("excerpt request", 24, [at_zone, *author_rows(desk), (varint(2), "number")]),
+        ("excerpt", 25, [at_zone, (varint(1), "change sets"), (sized(b"\x01\x02"), "header, hash, signature")]),
         ("clock", 26, [(zigzag(NOW), "milliseconds: zigzag varint")]),
         (
             "account heads",

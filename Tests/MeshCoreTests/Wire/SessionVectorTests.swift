@@ -116,10 +116,10 @@ import Testing
         [.init(table: "items", policies: [.init(column: "done", policy: .keepBoth, time: World.now)])]),
       "ping": .ping(15),
       "pong": .pong(15),
-      "heads": .heads(
+      "tips": .tips(
         world.zone, [world.desk.author: .init(number: 2, id: try #require(ChangeSetID(fill(0x81))))]),
-      "line request": .lineRequest(world.zone, world.desk.author, through: 2),
-      "line": .line(world.zone, [[1, 2]]),
+      "excerpt request": .excerptRequest(world.zone, world.desk.author, through: 2),
+      "excerpt": .excerpt(world.zone, [[1, 2]]),
       "clock": .clock(World.now),
       "account heads": .accountHeads([world.account: try world.state().head(world.cryptography)]),
       "asset want": .assetWant(world.zone, asset, 130..<138),

@@ -207,7 +207,7 @@ private let schema = """
       Peer.zone, one.author, notLaterThan: HybridTime(milliseconds: now + Choices.clockBound))
     #expect(end == world.limit)
     try world.cut(one)
-    let head = try #require(try one.store.log.mergedHeads(Peer.zone)[one.author])
+    let head = try #require(try one.store.log.mergedTips(Peer.zone)[one.author])
     #expect(head.time.milliseconds <= one.now)
     try reader.pull(from: one)
     #expect(try reader.rows("SELECT title FROM list WHERE id = 'a'") == ["\"ahead\""])

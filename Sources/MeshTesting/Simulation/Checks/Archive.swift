@@ -31,7 +31,7 @@ struct Archive {
   mutating func take(
     from device: DeviceID, _ store: any ReplicaStore, _ zone: ZoneID, _ cryptography: any Cryptography
   ) throws {
-    for (author, head) in try store.log.mergedHeads(zone).sorted(by: { $0.key < $1.key })
+    for (author, head) in try store.log.mergedTips(zone).sorted(by: { $0.key < $1.key })
     where author.device == device && changeSets[head.id] == nil {
       let others = try store.log.mergedVector(zone).numbers.filter { $0.key != author }.mapValues { _ in UInt64.max }
       for bytes in try store.changeSets(zone, beyond: VersionVector(others)) {

@@ -4,7 +4,7 @@ extension Message {
   /// The zone of whose records, keys or BLOBs the message contains some.
   var contents: ZoneID? {
     switch self {
-    case .changeSets(let zone, _), .keys(let zone, _), .assetChunk(let zone, _, _, _), .line(let zone, _): zone
+    case .changeSets(let zone, _), .keys(let zone, _), .assetChunk(let zone, _, _, _), .excerpt(let zone, _): zone
     default: nil
     }
   }
@@ -13,7 +13,7 @@ extension Message {
   var progress: ZoneID? {
     switch self {
     case .want(let zone, _), .upToDate(let zone, _), .have(let zone, _), .announceOnly(let zone),
-      .digest(let zone, _, _, _), .digestRequest(let zone), .heads(let zone, _), .lineRequest(let zone, _, _),
+      .digest(let zone, _, _, _), .digestRequest(let zone), .tips(let zone, _), .excerptRequest(let zone, _, _),
       .keyRequest(let zone, _), .assetWant(let zone, _, _), .assetHas(let zone, _, .some), .assetBacklog(let zone, _):
       zone
     case .acknowledgement(let acknowledgement): acknowledgement.zone
@@ -28,7 +28,7 @@ extension Message {
     case .keys: "keys"
     case .assetChunk: "a chunk of a BLOB"
     case .controlHeads, .controlRecords: "the control log"
-    case .line, .lineRequest, .heads: "the heads of logs"
+    case .excerpt, .excerptRequest, .tips: "the tips of logs"
     default: "the progress"
     }
   }

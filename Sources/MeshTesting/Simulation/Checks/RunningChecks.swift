@@ -42,7 +42,7 @@ final class RunningChecks: MeshPart {
   }
 
   private func look(_ node: SimulatedNode, _ zone: KnownZone, _ store: any ReplicaStore) throws {
-    let heads = try store.log.mergedHeads(zone.id)
+    let heads = try store.log.mergedTips(zone.id)
     guard heads != node.heads[zone.id] ?? [:] else { return }
     let (before, merged) = (node.merged(zone.id), VersionVector(heads.mapValues(\.number)))
     if !before.isCovered(by: merged), try !isCut(before, to: merged, node, zone, store) {

@@ -22,7 +22,7 @@ struct Settlement: MeshPart {
       var states: Set<[Author: ChangeSetID]> = []
       for node in try zones.members(zone) {
         guard let store = node.store, try !isInsideUnit(store, zone.id) else { return false }
-        states.insert(try store.log.mergedHeads(zone.id).mapValues(\.id))
+        states.insert(try store.log.mergedTips(zone.id).mapValues(\.id))
       }
       guard states.count <= 1 else { return false }
     }

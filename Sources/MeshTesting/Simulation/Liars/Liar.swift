@@ -12,7 +12,7 @@ struct Liar {
   var generator: SplitMix64
   private(set) var sent: [[UInt8]] = []
   private(set) var received: [[UInt8]] = []
-  private var chains: [Line: ChangeSetHead] = [:]
+  private var chains: [LogKey: ChangeSetTip] = [:]
   /// The values in its change sets that are valid.
   let written = WrittenValues()
   /// The devices of its account that don't run anywhere.
@@ -20,7 +20,7 @@ struct Liar {
   /// More certificates of its account than an account can have.
   var reserve: [Certificate] = []
 
-  private struct Line: Hashable {
+  private struct LogKey: Hashable {
     let zone: ZoneID
     let author: Author
   }
@@ -81,8 +81,8 @@ struct Liar {
     let random = chain.rawValue + number
     let instance = occasion.citation.map { InstanceID(under: $0, random: UInt32(random)) } ?? InstanceID(random)
     let author = Author(device: author ?? occasion.device, instance: instance)
-    let line = Line(zone: occasion.zone, author: author)
-    let last = chains[line]
+    let log = LogKey(zone: occasion.zone, author: author)
+    let last = chains[log]
     let time = max(HybridTime(milliseconds: occasion.now + ahead), HybridTime((last?.time.value ?? 0) + 1))
     let stamp = Stamp(time: time, author: author)
     let row = RowChange(
@@ -102,7 +102,7 @@ struct Liar {
       written.note(RecordName(table: table, key: key), "title", .text(title))
     }
     if keeps, gap == 0 {
-      chains[line] = ChangeSetHead(number: header.number, id: changeSet.id, time: time)
+      chains[log] = ChangeSetTip(number: header.number, id: changeSet.id, time: time)
     }
     return changeSet
   }
@@ -188,13 +188,13 @@ struct Liar {
   /// Returns forged tips of the instance that the victim writes as, if it is known, and of other instances.
   mutating func forgedHeads(_ occasion: Occasion, _ authors: [Author]) -> [[UInt8]] {
     guard let id = ChangeSetID([UInt8](repeating: 5, count: 32)) else { return [] }
-    var heads: [Author: Message.LineHead] = [:]
+    var tips: [Author: Message.LogTip] = [:]
     for author in authors {
-      heads[author] = .init(number: UInt64.random(in: 1...1_000_000, using: &generator), id: id)
+      tips[author] = .init(number: UInt64.random(in: 1...1_000_000, using: &generator), id: id)
     }
     let invented = Author(device: occasion.victim, instance: InstanceID(UInt64.random(in: 1...99, using: &generator)))
-    heads[invented] = .init(number: .max, id: id)
-    return [Message.heads(occasion.zone, heads).encoded]
+    tips[invented] = .init(number: .max, id: id)
+    return [Message.tips(occasion.zone, tips).encoded]
   }
 
   mutating func unknownTable(_ occasion: Occasion) throws -> [[UInt8]] {

@@ -5,7 +5,8 @@ extension Replica {
   package var device: DeviceID { context.device }
   package var account: AccountState { book.account }
   package var certificate: Certificate? { account.certificate(device) }
-  package var isRevoked: Bool { account.isRevoked(device) }
+  /// True if the account revoked this device, or has not confirmed it since its key was replaced.
+  package var isExcluded: Bool { account.isExcluded(device) }
   package var zoneIDs: [ZoneID] { zones.ids }
   /// The zone of all records that are not in a share.
   package var privateZone: ZoneID? { zones.privateZone(of: account.id) }
@@ -55,11 +56,11 @@ extension Replica {
     account.certificates[device] ?? accounts.states.values.lazy.compactMap { $0.certificates[device] }.first
   }
 
-  /// Returns whether the device is revoked by its account, which may be any known account. Revocations by other
-  /// accounts don't count, because anybody can make them.
-  package func isRevoked(_ device: DeviceID) -> Bool {
-    account.isRevoked(device)
-      || certificate(of: device).flatMap { accounts.states[$0.account] }?.isRevoked(device) ?? false
+  /// Returns whether the device is excluded by its account, which may be any known account: it was revoked, or waits for
+  /// its confirmation (see `AccountState`). Revocations by other accounts don't count, because anybody can make them.
+  package func isExcluded(_ device: DeviceID) -> Bool {
+    account.isExcluded(device)
+      || certificate(of: device).flatMap { accounts.states[$0.account] }?.isExcluded(device) ?? false
   }
 
   /// The reason that this machine's clock is not believed, or nil if it is. Nothing is signed while there is one.

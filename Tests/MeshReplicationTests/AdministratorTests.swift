@@ -61,7 +61,7 @@ import Testing
     try mesh.pump()
     try mesh.nodes[1].replica.administration.revoke(lost, now: mesh.now)
     try mesh.pump()
-    #expect(mesh.nodes[3].replica.isRevoked)
+    #expect(mesh.nodes[3].replica.isExcluded)
     try mesh.write(3, "late", "after")
     try mesh.connect(3, 2)
     try mesh.pump()
@@ -69,7 +69,7 @@ import Testing
     try expectAllWrite(mesh, [1, 2])
     try mesh.connect(0, 2)
     try mesh.pump()
-    #expect(mesh.nodes[0].replica.account.isRevoked(lost))
+    #expect(mesh.nodes[0].replica.account.isExcluded(lost))
     try expectAllWrite(mesh, [0, 1, 2])
     #expect(mesh.title(0, "early") == .text("before"))
   }
@@ -114,14 +114,14 @@ import Testing
     try leave(mesh, 1)
     try mesh.nodes[0].replica.administration.demote(administrator, now: mesh.now)
     try mesh.pump()
-    #expect(mesh.nodes[2].replica.account.isRevoked(lost), "the revocation stands by the account's key")
+    #expect(mesh.nodes[2].replica.account.isExcluded(lost), "the revocation stands by the account's key")
     // The former administrator doesn't know of its demotion, and revokes another device.
     try mesh.nodes[1].replica.administration.revoke(mesh.account.device(2), now: mesh.now)
     try mesh.connect(1, 0)
     try mesh.pump()
     for node in 0...2 {
-      #expect(try !mesh.nodes[node].replica.account.isRevoked(mesh.account.device(2)))
-      #expect(mesh.nodes[node].replica.account.isRevoked(lost))
+      #expect(try !mesh.nodes[node].replica.account.isExcluded(mesh.account.device(2)))
+      #expect(mesh.nodes[node].replica.account.isExcluded(lost))
     }
     try expectAllWrite(mesh, [0, 1, 2])
   }
@@ -149,8 +149,8 @@ import Testing
     try mesh.connect(0, 2)
     try mesh.pump()
     for node in 1...3 {
-      #expect(mesh.nodes[node].replica.account.isRevoked(thief))
-      #expect(!mesh.nodes[node].replica.isRevoked)
+      #expect(mesh.nodes[node].replica.account.isExcluded(thief))
+      #expect(!mesh.nodes[node].replica.isExcluded)
       #expect(mesh.title(node, "stolen") == nil)
     }
     try expectAllWrite(mesh, [1, 2, 3])
@@ -164,7 +164,7 @@ import Testing
       try mesh.nodes[0].replica.administration.revoke(mesh.account.device(victim), now: mesh.now)
       try mesh.pump()
     }
-    #expect(mesh.nodes[1].replica.isRevoked)
+    #expect(mesh.nodes[1].replica.isExcluded)
     try leave(mesh, 0)
     try mesh.nodes[1].replica.administration.replaceKey(
       with: newKey(40), recovery: recovery(mesh), readmitting: [mesh.account.device(2)], now: mesh.now)
@@ -172,8 +172,8 @@ import Testing
     try mesh.connect(1, 2)
     try mesh.connect(1, 3)
     try mesh.pump()
-    #expect(!mesh.nodes[1].replica.isRevoked && !mesh.nodes[2].replica.isRevoked)
-    #expect(mesh.nodes[3].replica.isRevoked, "who is not readmitted stays out")
+    #expect(!mesh.nodes[1].replica.isExcluded && !mesh.nodes[2].replica.isExcluded)
+    #expect(mesh.nodes[3].replica.isExcluded, "who is not readmitted stays out")
     try expectAllWrite(mesh, [1, 2])
   }
 
@@ -188,7 +188,7 @@ import Testing
       with: newKey(40), recovery: recovery(mesh), readmitting: [], now: mesh.now)
     try mesh.connect(1, 0)
     try mesh.pump()
-    #expect(!mesh.nodes[0].replica.account.isRevoked(lost))
+    #expect(!mesh.nodes[0].replica.account.isExcluded(lost))
     #expect(mesh.nodes[0].replica.notices.contains { $0.contains("mesh device revoke \(lost)") })
     #expect(mesh.nodes[1].replica.notices.isEmpty)
   }

@@ -102,7 +102,7 @@ import Testing
     try mesh.pump()
     try mesh.nodes[0].replica.administration.revoke(try mesh.account.device(1), now: mesh.now)
     try mesh.pump()
-    #expect(mesh.nodes[1].replica.isRevoked, "it was told before its session closed")
+    #expect(mesh.nodes[1].replica.isExcluded, "it was told before its session closed")
     #expect(mesh.nodes[0].replica.peerViews.all.isEmpty)
     // Its own software would not dial again, but other software might.
     let link = try mesh.admit(1, to: 0)

@@ -92,7 +92,7 @@ import Testing
     let machine = try Machine()
     let (_, zone, lost) = try cutShort(machine)
     let second = try machine.start(life: 2)
-    #expect(second.account.isRevoked(lost))
+    #expect(second.account.isExcluded(lost))
     try second.tick(now: machine.moment(1))
     let view = try #require(try second.zoneViews.view(zone))
     #expect(view.cuts == [lost] && view.cannotWrite == nil)

@@ -58,7 +58,7 @@ package struct AccountState: Hashable, Sendable {
   }
 
   /// Returns whether the account excluded the device, by a revocation, or because no signer of its certificate counts.
-  package func isRevoked(_ device: DeviceID) -> Bool { revocations[device] != nil || isUnconfirmed(device) }
+  package func isExcluded(_ device: DeviceID) -> Bool { revocations[device] != nil || isUnconfirmed(device) }
 
   /// Returns whether only signers that no longer count have certified the device. It can't participate until a signer
   /// that counts signs its certificate again.

@@ -47,7 +47,7 @@ struct EpochRule {
     _ device: DeviceID, _ devices: [DeviceID: AccountID], _ accounts: Accounts, _ state: ZoneState
   ) -> Bool {
     guard let account = devices[device] else { return false }
-    return state.permission(account) == .readWrite && accounts[account]?.isRevoked(device) == false
+    return state.permission(account) == .readWrite && accounts[account]?.isExcluded(device) == false
   }
 
   /// Returns whether an epoch counts and has seen all records that it must see.

@@ -126,7 +126,7 @@ struct TableAnswers: NodePart {
   /// Returns the schema differences of other devices. Those of revoked devices don't matter.
   func foreignSchemas() throws -> [StoreSchema.Difference] {
     try store.schema.differences(trusts: devices.isTrusted).filter {
-      devices.name(of: $0.device) != nil && !replica.isRevoked($0.device)
+      devices.name(of: $0.device) != nil && !replica.isExcluded($0.device)
     }
   }
 }

@@ -170,7 +170,7 @@ struct WaitAnswers: NodePart {
 
   /// Whether another device may still connect: an address is dialled, or the node has just started and knows others.
   private var mayConnect: Bool {
-    guard !replica.isRevoked else { return false }
+    guard !replica.isExcluded else { return false }
     return !awaitedAddresses.isEmpty || addresses.isExpectingPeers && knowsOthers
   }
 

@@ -10,7 +10,7 @@ struct MemberChecks: NodePart {
 
   func peerChecks() throws -> [HealthCheck] {
     // A revoked device is admitted nowhere, and its own check says so.
-    guard isRunning, !replica.isRevoked else { return [] }
+    guard isRunning, !replica.isExcluded else { return [] }
     let failing = addresses.dials.filter { address, dial in
       addresses.wanted.contains(address) && dial.device == nil && addresses.mayAnswer(address, replica)
     }
@@ -35,7 +35,7 @@ struct MemberChecks: NodePart {
   /// Returns the checks of devices that are not connected while changes wait for them. Connected devices get these
   /// changes now.
   func memberChecks() throws -> [HealthCheck] {
-    guard isRunning, !replica.isRevoked else { return [] }
+    guard isRunning, !replica.isExcluded else { return [] }
     let waiting = try PeerAnswers(context: context).peers().filter {
       !$0.connected && $0.device != nil && $0.behind.there > 0
     }

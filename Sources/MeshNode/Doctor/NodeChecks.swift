@@ -74,7 +74,7 @@ struct NodeChecks: NodePart {
 
   /// The check that fails if the account has revoked this device, or nil if it hasn't.
   var revocation: HealthCheck? {
-    guard replica.isRevoked else { return nil }
+    guard replica.isExcluded else { return nil }
     if replica.account.isUnconfirmed(replica.device) {
       return HealthCheck(
         "device", .alarm,

@@ -32,7 +32,7 @@ struct ZoneChecks: NodePart {
       guard replica.reasonOutside(id) == nil, let view = try replica.zoneViews.view(id) else { return [] }
       var checks = waitingChecks(view)
       // A key that can't be stored is missing for that reason, and the check of the node's work names it.
-      if let reason = view.cannotWrite, !replica.isRevoked, !(view.lacksKey && driver.fault != nil) {
+      if let reason = view.cannotWrite, !replica.isExcluded, !(view.lacksKey && driver.fault != nil) {
         checks.append(
           HealthCheck(
             "zone", .alarm,

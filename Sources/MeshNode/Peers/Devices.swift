@@ -49,7 +49,7 @@ struct Devices {
 
   /// Returns whether the device belongs to this account, or to the owner of a share in which it participates.
   func isTrusted(_ device: DeviceID) -> Bool {
-    guard let account = replica.certificate(of: device)?.account, !replica.isRevoked(device) else { return false }
+    guard let account = replica.certificate(of: device)?.account, !replica.isExcluded(device) else { return false }
     return account == replica.account.id
       || replica.zoneIDs.contains {
         replica.owner(of: $0) == account && replica.shareState($0)?.permission(replica.account.id) != nil
@@ -61,7 +61,7 @@ struct Devices {
   func hasNoPart(_ device: DeviceID) -> Bool {
     let own = replica.account.id
     guard let account = replica.certificate(of: device)?.account else { return false }
-    return replica.isRevoked(device)
+    return replica.isExcluded(device)
       || account != own
         && !replica.zoneIDs.contains { replica.isMember(account, of: $0) && replica.isMember(own, of: $0) }
   }

@@ -74,7 +74,7 @@ struct AccountExchange: Part {
   /// that had not heard of them.
   private func noteReadmissions(since former: AccountState) {
     for (device, certificate) in former.certificates.sorted(by: { $0.key < $1.key })
-    where former.isRevoked(device) && !account.isRevoked(device) {
+    where former.isExcluded(device) && !account.isExcluded(device) {
       let name = "“\(printable(certificate.request.name))” (\(device))"
       incidents.notify(
         "\(name) was revoked, and is a member of the account again, because the account's key was replaced. If it must "

@@ -120,7 +120,7 @@ package struct Administration: Part {
     let certificate = try certificate(known: device)
     guard account.isUnconfirmed(device) else {
       throw ReplicaError.notReady(
-        account.isRevoked(device)
+        account.isExcluded(device)
           ? "the account revoked the device permanently: invite it as a new one" : "the device takes part already")
     }
     guard account.hasRoom, account.hasRoom(under: power.authority) else {

@@ -44,7 +44,7 @@ final class Acknowledgements: Part {
       let saved = try store.control.acknowledgements(id)
       for link in sessions.links(sharing: id) {
         for device in (due[link]?[id] ?? []).sorted() {
-          guard let bytes = saved[device], accounts[account.id]?.isRevoked(device) == false else { continue }
+          guard let bytes = saved[device], accounts[account.id]?.isExcluded(device) == false else { continue }
           var reader = ByteReader(bytes)
           sessions.send(link, .acknowledgement(try Acknowledgement(from: &reader)))
         }

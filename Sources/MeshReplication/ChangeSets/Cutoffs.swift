@@ -52,7 +52,7 @@ struct Cutoffs: Part {
     else { return [:] }
     let taken = try store.control.acknowledgements(id).compactMap { device, bytes -> VersionVector? in
       guard let owner = state.owner, owner != account.id, state.account(of: device) == owner,
-        accounts[owner]?.isRevoked(device) != true
+        accounts[owner]?.isExcluded(device) != true
       else { return nil }
       var reader = ByteReader(bytes)
       return try? Acknowledgement(from: &reader).merged
@@ -83,7 +83,7 @@ struct Cutoffs: Part {
       guard changeSet.header.number > limit else { return badInstance }
       return state.lostPermission(author, citation) == nil ? .cut : .notPermitted
     }
-    return accounts[owner]?.isRevoked(author.device) == true ? .revoked : badInstance
+    return accounts[owner]?.isExcluded(author.device) == true ? .revoked : badInstance
   }
 
   /// The reason that a change set is not stored, as it is counted.

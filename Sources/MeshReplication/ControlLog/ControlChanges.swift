@@ -177,13 +177,13 @@ final class ControlChanges: Part {
   private func endSessions(of id: AccountID) {
     for (other, session) in sessions.sorted {
       guard let peer = session.peer, peer.account == id, let state = accounts[id] else { continue }
-      if state.isRevoked(peer.device) {
+      if state.isExcluded(peer.device) {
         sessions.end(other, .revoked, "the account revoked this device")
       } else if state.certificates[peer.device] == nil {
         sessions.end(other, .notAdmitted, Self.dropped)
       }
     }
-    if account.isRevoked(device) {
+    if account.isExcluded(device) {
       outbox.log(.warning, "the account revoked this device: it takes no further part")
       for other in sessions.links { sessions.end(other, .revoked, "this device was revoked") }
     }

@@ -84,7 +84,7 @@ package final class ShareAdmission: Part {
     var hasGrown = try book.adopt(known)
     if let offered = sessions[link]?.offers.states[claim.account] { hasGrown = try book.adopt(offered) || hasGrown }
     if hasGrown { try changes.accountChanged(claim.account, now: now) }
-    if accounts[claim.account]?.isRevoked(claim.certificate.device) == true {
+    if accounts[claim.account]?.isExcluded(claim.certificate.device) == true {
       return sessions.end(link, .revoked, "the account revoked this device")
     }
     if state.permission(claim.account) == nil {

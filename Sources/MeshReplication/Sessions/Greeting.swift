@@ -81,7 +81,7 @@ final class Greeting: Part {
     for id in zones.ids {
       guard let zone = zones[id], let owner = zone.state.owner.flatMap({ accounts[$0] }),
         let device = owner.certificates.first(where: { $0.value.request.sessionKey == key })?.key,
-        !owner.isRevoked(device),
+        !owner.isExcluded(device),
         let batch = zone.introduction(of: account.id, room: &room)
       else { continue }
       batches.append((id, batch))
@@ -117,7 +117,7 @@ final class Greeting: Part {
       introduce(link)
       sayHello(link)
     }
-    if state.isRevoked(certificate.device) {
+    if state.isExcluded(certificate.device) {
       exchange.send(certificate.account, link)
       return sessions.end(
         link, .revoked,
@@ -126,7 +126,8 @@ final class Greeting: Part {
             + "that may" : "the account revoked this device")
     }
     // A later key of the account may have readmitted this device. The account's state, which comes next, says so.
-    guard !account.isRevoked(device) || certificate.account == account.id && state.successor != account.successor else {
+    guard !account.isExcluded(device) || certificate.account == account.id && state.successor != account.successor
+    else {
       return sessions.end(link, .revoked, "the account revoked this node's own device")
     }
     guard certificate.device != device else {

@@ -50,7 +50,7 @@ import Testing
     #expect(isRevocationTaken)
     let isCertificateTaken = state.insert(world.lap.certificate, world.cryptography)
     #expect(isCertificateTaken)
-    #expect(state.certificate(world.lap.id) == nil && state.isRevoked(world.lap.id))
+    #expect(state.certificate(world.lap.id) == nil && state.isExcluded(world.lap.id))
   }
 
   @Test("an account rejects certificates that it did not sign or whose device did not ask it")

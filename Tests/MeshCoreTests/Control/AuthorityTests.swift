@@ -64,7 +64,7 @@ import Testing
       let certificate = try #require(account.state.certificates[account.device(device)])
       account.state.insert(
         Revocation(certificate, authority: authority, issued: 4, sign: account.keys(0x11).sign), cryptography)
-      #expect(try account.state.isRevoked(account.device(device)) == isOut)
+      #expect(try account.state.isExcluded(account.device(device)) == isOut)
     }
     let forged = Authority(promotion: try account.promotion(0x13, serial: 3, by: AccountKey(randomness: Blocks([9]))))
     let isForgeryTaken = account.state.insert(
@@ -87,7 +87,7 @@ import Testing
     account.state.insert(Demotion(promotion, issued: 5, sign: key.sign), cryptography)
     #expect(try account.state.certificate(account.device(0x12)) != nil)
     #expect(try account.state.isUnconfirmed(account.device(0x13)))
-    #expect(try account.state.isRevoked(account.device(0x13)))
+    #expect(try account.state.isExcluded(account.device(0x13)))
     #expect(try account.state.administratorAuthority(account.device(0x11)) == nil)
     // Afterwards, or with a date before: it makes no difference.
     account.state.insert(

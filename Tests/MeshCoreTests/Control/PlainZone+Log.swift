@@ -12,6 +12,6 @@ extension PlainZone {
       records,
       Accounts(
         owner: log.ids[0], account: account,
-        isRevoked: { device in account(device).flatMap { log.accounts[$0]?.isRevoked(device) } ?? true }))
+        isExcluded: { device in account(device).flatMap { log.accounts[$0]?.isExcluded(device) } ?? true }))
   }
 }

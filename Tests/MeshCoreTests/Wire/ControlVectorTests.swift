@@ -192,7 +192,7 @@ import Testing
     var reader = ByteReader(try accounts.bytes("state of a later key"))
     let read = try AccountState(from: &reader, world.cryptography)
     try reader.end()
-    #expect(read == later.state && read.isRevoked(world.lap.id) && read.liveDevices == [world.desk.id])
+    #expect(read == later.state && read.isExcluded(world.lap.id) && read.liveDevices == [world.desk.id])
     var demoted = read
     let isTaken = demoted.insert(later.demotion, world.cryptography)
     #expect(isTaken && demoted.isUnconfirmed(world.lap.id))
@@ -207,7 +207,7 @@ import Testing
     let read = try AccountState(from: &reader, world.cryptography)
     try reader.end()
     #expect(read == state)
-    #expect(read.isRevoked(world.lap.id) && read.liveDevices == [world.desk.id])
+    #expect(read.isExcluded(world.lap.id) && read.liveDevices == [world.desk.id])
   }
 
   @Test(

@@ -37,7 +37,7 @@ final class ControlCheck: MeshPart {
       records,
       PlainZone.Accounts(
         owner: owner, account: { device in known.first { $0.certificates[device] != nil }?.id },
-        isRevoked: { device in known.contains { $0.isRevoked(device) } }))
+        isExcluded: { device in known.contains { $0.isExcluded(device) } }))
   }
 
   private func differs(_ state: ZoneState, _ plain: PlainZone) -> Bool {

@@ -18,9 +18,9 @@ struct LeakCheck: MeshPart {
   /// Checks one message. Devices of one account tell each other everything, unless one of them is revoked.
   func callAsFunction(_ bytes: [UInt8], on wire: Int) {
     let isOutside = other.home.account != node.home.account
-    let isRevoked = replica.accountState(zones.account(of: other))?.isRevoked(other.device) == true
-    guard isOutside || isRevoked, let message = try? Message.decode(bytes) else { return }
-    if isRevoked, let zone = message.contents {
+    let isExcluded = replica.accountState(zones.account(of: other))?.isExcluded(other.device) == true
+    guard isOutside || isExcluded, let message = try? Message.decode(bytes) else { return }
+    if isExcluded, let zone = message.contents {
       return leak("\(message.name) of \(zones.name(zone)), although its device is revoked")
     }
     // A device that proves an invite is shown the log of the share, and the accounts that it names.

@@ -8,7 +8,7 @@ final class PlainZone {
     let owner: AccountID
     /// Returns the account that certified a device.
     let account: (DeviceID) -> AccountID?
-    let isRevoked: (DeviceID) -> Bool
+    let isExcluded: (DeviceID) -> Bool
   }
 
   private let records: [ControlRecord]
@@ -201,7 +201,7 @@ final class PlainZone {
   }
 
   private func mayMint(_ epoch: ControlRecord) -> Bool {
-    guard let account = account(epoch), !accounts.isRevoked(epoch.author) else { return false }
+    guard let account = account(epoch), !accounts.isExcluded(epoch.author) else { return false }
     return account == owner || !isStopped && status(account) == .member(.readWrite)
   }
 

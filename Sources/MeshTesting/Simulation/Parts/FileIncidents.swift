@@ -198,7 +198,7 @@ final class FileIncidents: MeshPart {
   /// durable, or after.
   func noteRevoked(_ keeper: SimulatedNode) {
     guard let account = keeper.replica?.account else { return }
-    for node in nodes where !node.isRevoked && account.isRevoked(node.device) {
+    for node in nodes where !node.isRevoked && account.isExcluded(node.device) {
       occurred("nodes.revocations")
       node.isRevoked = true
       goAround(node)

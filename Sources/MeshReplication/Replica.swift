@@ -215,7 +215,7 @@ package final class Replica: Part {
   // MARK: Messages
 
   private func handle(_ link: LinkID, _ message: Message, now: Moment) throws {
-    let isBeforeHello = sessions[link]?.conversation.awaitsHello == true
+    let isBeforeHello = sessions[link]?.machine.awaitsHello == true
     switch message {
     case .hello(let hello): try greeting.welcome(link, hello, now: now)
     case .account where isBeforeHello, .controlRecords where isBeforeHello:

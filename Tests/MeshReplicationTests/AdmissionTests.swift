@@ -92,7 +92,7 @@ import Testing
   @Test("a silent peer is given up") func aSilentPeerIsGivenUp() throws {
     let mesh = try TestMesh(2)
     let (link, _) = try mesh.open(0, peer: mesh.account.devices[1].sessionKey)
-    try mesh.wait(Conversation.helloLimit + 1)
+    try mesh.wait(SessionStateMachine.helloLimit + 1)
     #expect(mesh.goodbye(0, link) == .stalled)
   }
 

@@ -3,7 +3,7 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// Failures of other systems that need a conversation to reproduce. See Incidents in the documentation of MeshTesting.
+/// Failures of other systems that need a dialogue of nodes to reproduce. See Incidents in the documentation of MeshTesting.
 @Suite struct IncidentTests {
   @Test("a peer that says it has sent everything, and sent nothing, moves nothing")
   func aPeerThatSaysItHasSentEverythingAndSentNothingMovesNothing() throws {

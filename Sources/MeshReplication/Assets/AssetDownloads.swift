@@ -95,7 +95,7 @@ package final class AssetDownloads: Part {
     sessions.openLinks.compactMap { link in
       guard let session = sessions[link], let device = session.peer?.device, !incidents.liars.contains(device)
       else { return nil }
-      return AssetFetching.Peer(link: link, device: device, zones: Set(session.conversation.commonZones))
+      return AssetFetching.Peer(link: link, device: device, zones: Set(session.machine.commonZones))
     }
   }
 

@@ -2,7 +2,7 @@ import MeshCore
 
 /// Decides which chunks of which assets this node requests from which peers.
 ///
-/// It is a value, like a conversation. Peers are asked in parallel, each for as many chunks as its `ChunkWindow`
+/// It is a value, like `SessionStateMachine`. Peers are asked in parallel, each for as many chunks as its `ChunkWindow`
 /// allows. Change sets therefore never wait behind more chunks than that.
 struct AssetFetching: Sendable {
   /// The time that a peer may give none of the requested chunks, in milliseconds. After it, other peers are asked for

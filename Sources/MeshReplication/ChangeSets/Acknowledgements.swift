@@ -142,7 +142,7 @@ final class Acknowledgements: Part {
   /// Asks every peer for its digests. They arrive later.
   func requestDigests() {
     for link in sessions.links {
-      for zone in sessions[link]?.conversation.commonZones ?? [] {
+      for zone in sessions[link]?.machine.commonZones ?? [] {
         sessions[link]?.progress.digested(zone, nil)
         sessions.send(link, .digestRequest(zone))
       }

@@ -155,7 +155,7 @@ struct ControlIntake: Part {
     case .sound: break
     // An account that only introduces itself is told nothing: it may be a stranger to the zone.
     case .lacksParents:
-      guard let session = sessions[link], session.conversation.isOpen, let peer = session.peer,
+      guard let session = sessions[link], session.machine.isOpen, let peer = session.peer,
         maySend(peer.account, id)
       else { return }
       logs.tellHeads(link, id, now: now)

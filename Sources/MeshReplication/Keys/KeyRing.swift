@@ -62,7 +62,7 @@ final class KeyRing: Part {
 
   /// Requests all missing keys of the common zones.
   func request(_ link: LinkID) {
-    for id in sessions[link]?.conversation.commonZones ?? [] {
+    for id in sessions[link]?.machine.commonZones ?? [] {
       request(link, id, zones[id]?.keys.lacking.sorted() ?? [])
     }
   }
@@ -73,7 +73,7 @@ final class KeyRing: Part {
   /// they arrive. Otherwise only some are requested each time. Every key is requested eventually, so epochs whose keys
   /// no device gives can't block requests for others.
   func request(_ link: LinkID, _ id: ZoneID, _ some: [EpochID]) {
-    guard let zone = zones[id], sessions[link]?.conversation.isOpen == true else { return }
+    guard let zone = zones[id], sessions[link]?.machine.isOpen == true else { return }
     let lacking = zone.keys.lacking.count <= Limits.controlBatch ? zone.keys.lacking.sorted() : some
     sessions[link]?.keys.requested(lacking, id)
     for start in stride(from: 0, to: lacking.count, by: Limits.controlBatch) {
@@ -85,7 +85,7 @@ final class KeyRing: Part {
   func requestAgain(_ link: LinkID) {
     sessions[link]?.keys.forgetGiven()
     let oldest = sessions[link]?.keys.takeOldest(Self.askedAgain) ?? []
-    for id in sessions[link]?.conversation.commonZones ?? [] {
+    for id in sessions[link]?.machine.commonZones ?? [] {
       let lacking = oldest.filter { $0.zone == id && zones[id]?.keys.lacking.contains($0.epoch) == true }
       request(link, id, lacking.map(\.epoch))
     }

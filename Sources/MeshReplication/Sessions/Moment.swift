@@ -13,14 +13,15 @@ package struct Moment: Sendable, Hashable {
   }
 }
 
-/// The driver's name for one session with a peer. It is never reused after the session closed.
+/// The driver's name for one link: an encrypted connection to a peer. The session with the peer runs on it and has the same
+/// name. It is never reused after the link closed.
 package struct LinkID: Hashable, Comparable, Sendable {
   package let value: UInt64
   package init(_ value: UInt64) { self.value = value }
   package static func < (left: LinkID, right: LinkID) -> Bool { left.value < right.value }
 }
 
-/// The facts about a session after its handshake.
+/// The facts about a link after its handshake.
 package struct LinkInfo: Sendable, Hashable {
   package let role: SessionBinding.Role
   package let handshakeHash: [UInt8]

@@ -27,10 +27,10 @@ package struct PeerViews: Part {
   /// The peers with an open session, by device.
   package var all: [PeerView] {
     sessions.sorted.compactMap { link, session in
-      guard session.conversation.isOpen, let peer = session.peer else { return nil }
+      guard session.machine.isOpen, let peer = session.peer else { return nil }
       return PeerView(
         link: link, device: peer.device, account: peer.account, name: peer.request.name, address: session.info.address,
-        role: session.info.role, zones: session.conversation.commonZones, received: session.progress.received,
+        role: session.info.role, zones: session.machine.commonZones, received: session.progress.received,
         merged: session.progress.merged, acknowledged: session.progress.acknowledged,
         backlogs: session.progress.backlogs, digests: session.progress.digests)
     }

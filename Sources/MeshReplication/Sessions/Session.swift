@@ -3,7 +3,7 @@ import MeshCore
 /// The state of one session. Each part of the replica keeps what it knows of the peer in a value of its own.
 struct Session {
   let info: LinkInfo
-  private(set) var conversation: Conversation
+  private(set) var machine: SessionStateMachine
   private(set) var identity = Identity.unknown
   var offers = AccountOffers()
   var control = ControlProgress()
@@ -21,7 +21,7 @@ struct Session {
 
   init(_ info: LinkInfo, now: Moment) {
     self.info = info
-    conversation = Conversation(now: now.steady)
+    machine = SessionStateMachine(now: now.steady)
   }
 
   /// The identity that the peer has proven.
@@ -45,8 +45,8 @@ struct Session {
     var cost = 0
   }
 
-  mutating func handle(_ input: Conversation.Input, now: Moment) -> [Conversation.Output] {
-    conversation.handle(input, now: now.steady)
+  mutating func handle(_ input: SessionStateMachine.Input, now: Moment) -> [SessionStateMachine.Output] {
+    machine.handle(input, now: now.steady)
   }
 
   mutating func identify(_ identity: Identity) { self.identity = identity }

@@ -1,6 +1,6 @@
 import MeshCore
 
-/// The sessions with peers. It sends their messages, and runs their conversations.
+/// The sessions with peers. It sends their messages, and runs their state machines.
 final class Sessions {
   /// The bytes of change sets in one message: large enough to keep the connection busy, but small beside the window.
   private static let batchBytes = 256 << 10
@@ -42,7 +42,7 @@ final class Sessions {
   var links: [LinkID] { sessions.keys.sorted() }
   var sorted: [(link: LinkID, session: Session)] { sessions.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
   /// The sessions whose peers are admitted, in order.
-  var openLinks: [LinkID] { links.filter { sessions[$0]?.conversation.isOpen == true } }
+  var openLinks: [LinkID] { links.filter { sessions[$0]?.machine.isOpen == true } }
 
   /// Returns the sessions whose peers get the news of a zone's log: those that share it, and the other devices of this
   /// account.
@@ -56,19 +56,19 @@ final class Sessions {
   /// Returns whether a zone is in common with the peer. Statements about other zones are not kept, because a peer can
   /// name any number of them.
   func isCommon(_ zone: ZoneID, _ link: LinkID) -> Bool {
-    sessions[link]?.conversation.commonZones.contains(zone) ?? false
+    sessions[link]?.machine.commonZones.contains(zone) ?? false
   }
 
   /// Returns the device at the other end of a session that is open, or that ends because the device has another one.
   func device(at link: LinkID) -> DeviceID? {
-    guard let session = sessions[link], session.conversation.isOpen else { return replaced[link] }
+    guard let session = sessions[link], session.machine.isOpen else { return replaced[link] }
     return session.peer?.device
   }
 
   /// True if a session waits for one of the next ticks.
   var needsTick: Bool {
     sessions.contains { link, session in
-      !session.conversation.isOpen || !session.control.owedHeads.isEmpty || questions[link]?.owed.isEmpty == false
+      !session.machine.isOpen || !session.control.owedHeads.isEmpty || questions[link]?.owed.isEmpty == false
         || !session.outflow.isEmpty || !session.outflow.asked.isEmpty
     }
   }
@@ -148,13 +148,13 @@ final class Sessions {
     return actions
   }
 
-  // MARK: Conversations
+  // MARK: State machines
 
-  /// Hands an input to a session's conversation, and does what the conversation asks for.
+  /// Hands an input to a session's state machine, and does what the machine asks for.
   ///
   /// - Returns: The peer's message, if the parts of the replica have to handle it.
   @discardableResult
-  func handle(_ link: LinkID, _ input: Conversation.Input, now: Moment) throws -> Message? {
+  func handle(_ link: LinkID, _ input: SessionStateMachine.Input, now: Moment) throws -> Message? {
     guard let outputs = sessions[link]?.handle(input, now: now) else { return nil }
     var delivered: Message?
     for output in outputs {

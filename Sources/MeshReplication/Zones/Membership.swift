@@ -70,8 +70,8 @@ struct Membership: Part {
 
   /// Asks a peer for the change sets of a zone that is in common from now on.
   func share(_ zone: ZoneID, _ link: LinkID, now: Moment) throws {
-    guard let session = sessions[link], session.conversation.isOpen, let peer = session.peer,
-      isCommon(zone, with: peer.account), !session.conversation.commonZones.contains(zone)
+    guard let session = sessions[link], session.machine.isOpen, let peer = session.peer,
+      isCommon(zone, with: peer.account), !session.machine.commonZones.contains(zone)
     else { return }
     let want = try sessions.handle(link, .share(zone, stored: try store.log.storedVector(zone)), now: now)
     due.note(.assets)
@@ -95,8 +95,8 @@ struct Membership: Part {
   func offer(_ id: ZoneID, now: Moment) throws {
     try tellThoseOut(id, now: now)
     for link in sessions.links {
-      guard let session = sessions[link], session.conversation.isOpen, let peer = session.peer,
-        isCommon(id, with: peer.account), !session.conversation.commonZones.contains(id)
+      guard let session = sessions[link], session.machine.isOpen, let peer = session.peer,
+        isCommon(id, with: peer.account), !session.machine.commonZones.contains(id)
       else { continue }
       for other in zones[id]?.people.all ?? [] where other != peer.account { exchange.send(other, link) }
       if peer.account == account.id {
@@ -148,7 +148,7 @@ struct Membership: Part {
   /// Ends the session of an account that is no longer a member of any common zone, and gives the reason.
   private func endUnlessMember(_ link: LinkID) {
     guard let session = sessions[link], let peer = session.peer, peer.account != account.id,
-      session.conversation.commonZones.isEmpty, !session.outflow.owesRecords
+      session.machine.commonZones.isEmpty, !session.outflow.owesRecords
     else { return }
     let reasons = zones.values.sorted { $0.state.zone < $1.state.zone }.compactMap { zone in
       zone.state.permission(peer.account) == nil ? zone.reasonOutside(peer.account) : nil
@@ -161,7 +161,7 @@ struct Membership: Part {
   func endOutsiders(now: Moment) {
     for link in sessions.openLinks {
       guard let session = sessions[link], let peer = session.peer else { continue }
-      let isOutside = peer.account != account.id && session.conversation.commonZones.isEmpty
+      let isOutside = peer.account != account.id && session.machine.commonZones.isEmpty
       let time = sessions[link]?.membership.noteOutside(isOutside, now: now)
       if let time, time > Self.outsiderPatience { endUnlessMember(link) }
     }

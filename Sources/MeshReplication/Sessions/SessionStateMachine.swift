@@ -1,11 +1,11 @@
 package import MeshCore
 
-/// One session with a peer, as a value: it takes inputs and returns outputs.
+/// The protocol of one session with a peer, as a value: it takes inputs and returns outputs.
 ///
 /// It enforces the order of the protocol (hello first), the credit window in both directions, pushing and announcing,
 /// and the keep-alive. It never touches the store. It asks its caller to read, and it hands over messages that it can't
 /// judge.
-package struct Conversation: Sendable {
+package struct SessionStateMachine: Sendable {
   package enum Input: Sendable {
     case message(Message)
     case tick

@@ -5,20 +5,20 @@ import Testing
 /// A failed step is tried again, even if no event announces that it would now succeed.
 @Suite struct WorkLoopTests {
   private actor Script {
-    private var steps: [WorkLoop.Step]
+    private var steps: [WorkLoop.Outcome]
     private(set) var waits: [Duration] = []
 
-    init(_ steps: [WorkLoop.Step]) { self.steps = steps }
+    init(_ steps: [WorkLoop.Outcome]) { self.steps = steps }
 
     var isOver: Bool { steps.isEmpty }
-    func next() -> WorkLoop.Step { steps.isEmpty ? .done : steps.removeFirst() }
+    func next() -> WorkLoop.Outcome { steps.isEmpty ? .done : steps.removeFirst() }
     func wait(_ duration: Duration) { waits.append(duration) }
   }
 
   /// Runs the loop with one wake-up only.
   ///
   /// - Parameter time: The time that each step takes.
-  private func run(_ steps: [WorkLoop.Step], taking time: Duration = .zero) async -> Script {
+  private func run(_ steps: [WorkLoop.Outcome], taking time: Duration = .zero) async -> Script {
     let script = Script(steps)
     let (wakeups, waker) = AsyncStream.makeStream(of: Void.self)
     waker.yield()

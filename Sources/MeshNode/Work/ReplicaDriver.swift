@@ -158,7 +158,7 @@ final class ReplicaDriver {
   // MARK: Work
 
   /// Does one piece of work: a flush, a merge or the like. Returns the outcome, and how long it took.
-  func workStep() -> (outcome: WorkLoop.Step, took: Duration) {
+  func workStep() -> (outcome: WorkLoop.Outcome, took: Duration) {
     let begun = ContinuousClock.now
     let outcome = work()
     let took = ContinuousClock.now - begun
@@ -173,7 +173,7 @@ final class ReplicaDriver {
     while isWorkDue, ContinuousClock.now - begun < time { _ = workStep() }
   }
 
-  private func work() -> WorkLoop.Step {
+  private func work() -> WorkLoop.Outcome {
     guard database.suspension == nil else { return .done }
     if pacing.hold(at: .now) { return .held }
     do {

@@ -3,7 +3,7 @@
 struct WorkLoop {
   /// The outcome of a step. After `slice`, one of many that no user waits for, programs that wait for the write lock
   /// have their turn. A `held` step did nothing, because a program is about to write.
-  enum Step { case done, more, slice, held, failed }
+  enum Outcome { case done, more, slice, held, failed }
 
   /// The pause for waiting programs. SQLite doesn't tell a waiting program that the lock is free. The program checks
   /// again after 1 to 100 ms, most often after 25 ms.
@@ -28,7 +28,7 @@ struct WorkLoop {
   ///     while the node handles messages, no program waits for this loop.
   func run(
     _ wakeups: AsyncStream<Void>, sleep: (Duration) async -> Void = { try? await Task.sleep(for: $0) },
-    step: () async -> (outcome: Step, took: Duration)
+    step: () async -> (outcome: Outcome, took: Duration)
   ) async {
     for await _ in wakeups {
       var failures = 0

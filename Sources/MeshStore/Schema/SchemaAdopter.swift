@@ -26,7 +26,7 @@ struct SchemaAdopter: Step {
       let renamed = try renamed(description, lacking, trusts)
       missing.renamed = renamed.reduce(into: [:]) { $0[$1.value] = description.columns[$1.key].name }
       let plan = try plan(description, lacking, here, renamed)
-      missing.statements = plan.steps.map(\.sql)
+      missing.statements = plan.statements.map(\.sql)
       missing.leftOut = plan.leftOut.map { $0.text(table: description.name) }
     } catch let error as FormatError {
       missing.refusal = "its description breaks a rule: \(error)"
@@ -42,8 +42,8 @@ struct SchemaAdopter: Step {
     let hasRows = try sql.integer("SELECT EXISTS (SELECT 1 FROM main.\(here.name.quotedName))") == 1
     var plan = try description.addition(
       of: lacking.filter { renamed[$0] == nil }, atMost: count, hasRows: hasRows)
-    plan.steps += renamed.sorted { $0.key < $1.key }.map { index, former in
-      SchemaDescription.Step(
+    plan.statements += renamed.sorted { $0.key < $1.key }.map { index, former in
+      SchemaDescription.Statement(
         sql: "ALTER TABLE main.\(here.name.quotedName) RENAME COLUMN \(former.quotedName) "
           + "TO \(description.columns[index].name.quotedName)")
     }
@@ -135,30 +135,30 @@ struct SchemaAdopter: Step {
     room -= reads(lacking.count)
     let plan = try plan(description, lacking, here, renamed, atMost: count)
     // SQLite also reads the triggers of the table for each column, and puts the new names of columns into them.
-    guard plan.steps.count > 1, renamed.isEmpty, let table = try TrackedTable.read(db, name: here.name) else {
+    guard plan.statements.count > 1, renamed.isEmpty, let table = try TrackedTable.read(db, name: here.name) else {
       return try carryOut(plan)
     }
     return try Capture.withoutTriggers(db, table.id) { try carryOut(plan) }
   }
 
   private func carryOut(_ plan: SchemaDescription.Plan) throws -> [SchemaRules.LeftOut] {
-    try plan.leftOut + plan.steps.flatMap(run)
+    try plan.leftOut + plan.statements.flatMap(run)
   }
 
-  private func run(_ step: SchemaDescription.Step) throws -> [SchemaRules.LeftOut] {
-    guard !step.optional.isEmpty else {
-      try db.execute(sql: step.sql)
+  private func run(_ statement: SchemaDescription.Statement) throws -> [SchemaRules.LeftOut] {
+    guard !statement.optional.isEmpty else {
+      try db.execute(sql: statement.sql)
       return []
     }
     try db.execute(sql: "SAVEPOINT mesh_adopt")
     do {
-      try db.execute(sql: step.sql)
+      try db.execute(sql: statement.sql)
       try db.execute(sql: "RELEASE mesh_adopt")
       return []
     } catch let error as DatabaseError where [.SQLITE_ERROR, .SQLITE_CONSTRAINT].contains(error.resultCode) {
       try db.execute(sql: "ROLLBACK TO mesh_adopt; RELEASE mesh_adopt")
-      if let fallback = step.fallback { try db.execute(sql: fallback) }
-      return step.optional.map { .init($0.part, $0.name, SchemaRefusal(.refused, error.reason)) }
+      if let fallback = statement.fallback { try db.execute(sql: fallback) }
+      return statement.optional.map { .init($0.part, $0.name, SchemaRefusal(.refused, error.reason)) }
     }
   }
 }

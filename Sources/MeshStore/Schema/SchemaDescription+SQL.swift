@@ -2,7 +2,7 @@ import MeshCore
 
 extension SchemaDescription {
   /// A statement that adopts a part of a description.
-  struct Step: Hashable {
+  struct Statement: Hashable {
     var sql: String
     /// The statement to run if SQLite refuses `sql`.
     var fallback: String?
@@ -12,13 +12,13 @@ extension SchemaDescription {
 
   /// The statements that bring a table into the described form, and the parts that can't be adopted.
   struct Plan: Hashable {
-    var steps: [Step] = []
+    var statements: [Statement] = []
     var leftOut: [SchemaRules.LeftOut] = []
   }
 
   /// Returns the plan that creates the table and its indexes.
   func creation() throws(FormatError) -> Plan {
-    Plan(steps: [Step(sql: try createTable())] + (rules?.indexes ?? []).compactMap(creation))
+    Plan(statements: [Statement(sql: try createTable())] + (rules?.indexes ?? []).compactMap(creation))
   }
 
   /// Returns the plan that adds missing columns to a table, and the `CHECK`s and indexes that read them.
@@ -42,10 +42,10 @@ extension SchemaDescription {
       let later = reading.isEmpty ? [] : Set(lacking.drop { $0 <= index }.map { columns[$0].name.folded })
       let checks = reading.filter { $0.expression.columns.isDisjoint(with: later) }
       let plain = try described.addColumn(index)
-      plan.steps.append(
+      plan.statements.append(
         checks.isEmpty
-          ? Step(sql: plain)
-          : Step(
+          ? Statement(sql: plain)
+          : Statement(
             sql: ([plain] + checks.map(\.sql)).joined(separator: " "), fallback: plain,
             optional: checks.map { .init(.check, $0.name ?? "", SchemaRefusal(.refused)) }))
     }
@@ -53,14 +53,14 @@ extension SchemaDescription {
     let later = Set(lacking.dropFirst(count).map { columns[$0].name.folded })
     for index in rules?.indexes ?? []
     where !index.columns.isDisjoint(with: names) && index.columns.isDisjoint(with: later) {
-      if let step = creation(index) { plan.steps.append(step) }
+      if let statement = creation(index) { plan.statements.append(statement) }
     }
     return plan
   }
 
-  private func creation(_ index: SchemaRules.Index) -> Step? {
+  private func creation(_ index: SchemaRules.Index) -> Statement? {
     index.name.map { name in
-      Step(
+      Statement(
         sql: index.sql(table: self.name, schema: "main."),
         optional: [.init(.index, name, SchemaRefusal(.refused))])
     }

@@ -42,7 +42,7 @@ import Testing
     let original = try description(CaptureBench(sql))
     let received = try overTheWire(original)
     #expect(received == original)
-    let copy = try CaptureBench(received.creation().steps.map(\.sql).joined(separator: ";"))
+    let copy = try CaptureBench(received.creation().statements.map(\.sql).joined(separator: ";"))
     #expect(try description(copy) == original)
   }
 

@@ -184,11 +184,11 @@ class Member:
             session.close()
         return zone
 
-    def claim(self, session, invite, **changes):
+    def claim(self, session, invite, /, **changes):
         session.send("account", state=self.device.account.state())
         session.send("share claim", zone=invite["zone"], claim=self.make_claim(invite, **changes))
 
-    def make_claim(self, invite, **changes):
+    def make_claim(self, invite, /, **changes):
         certificate = self.device.certificate
         text = invite["invite"] + invite["zone"] + crypto.blake(codec.CERTIFICATE.encode(certificate))
         return {"invite": invite["invite"], "key": crypto.ed25519(invite["seed"])[0],

@@ -67,7 +67,10 @@ public struct TrackReport: Codable, Hashable, Sendable {
     }
   }
 
-  package init(tables: [Table]) { self.tables = tables }
+  /// What is wrong with the tables although they are tracked, with its way out: one text for each fault.
+  public var warnings: [String]
+
+  package init(tables: [Table], warnings: [String] = []) { (self.tables, self.warnings) = (tables, warnings) }
 }
 
 /// Stops synchronizing tables. Their rows stay, here and on every other device. `mesh untrack`.

@@ -101,6 +101,7 @@ struct Track: AsyncParsableCommand {
       table.add(row.name, "\(row.rows)", sharing)
     }
     Output.print(table.text)
+    for warning in report.warnings { Output.note("warning: \(printable(warning))") }
     let named = Set(tables.map(\.folded))
     let kept = report.tables.filter { $0.isPrivate && named.contains($0.name.folded) }
     if !kept.isEmpty {

@@ -34,7 +34,10 @@ struct TableAnswers: NodePart {
         TrackReport.Table(
           name: table.name, isPrivate: table.isPrivate, isShareable: table.isShareable,
           rows: known.contains(table.name) ? 0 : table.rows)
-      })
+      },
+      warnings: try differentKeys().filter { different in
+        tables.contains { $0.name.folded == different.table.folded }
+      }.map { "\($0.what) \($0.wayOut)" })
   }
 
   private static func unknownPolicy(_ name: String) -> Refusal {
@@ -121,6 +124,25 @@ struct TableAnswers: NodePart {
       policies: try store.schema.columnPolicies().map {
         SchemaReport.Policy(table: $0.table, column: $0.column, policy: $0.policy.name)
       })
+  }
+
+  /// A table whose key is different on another device.
+  struct DifferentKey {
+    let table: String
+    let what: String
+    let wayOut: String
+  }
+
+  func differentKeys() throws -> [DifferentKey] {
+    try foreignSchemas().filter(\.isKey).map { different in
+      DifferentKey(
+        table: different.table,
+        what: "The key of \(different.table) is \(different.here) here and \(printable(different.there)) on "
+          + "\(devices.name(of: different.device) ?? ""): two records there can be one here, or the other way round.",
+        wayOut:
+          "Before more is written to it, copy the rows into a table of another name with one key on every machine. "
+          + "Run mesh track on that, and mesh untrack \(different.table).")
+    }
   }
 
   /// Returns the schema differences of other devices. Those of revoked devices don't matter.

@@ -96,14 +96,8 @@ struct FileChecks: NodePart {
   }
 
   func captureChecks() throws -> [HealthCheck] {
-    var checks = try TableAnswers(context: context).foreignSchemas().filter(\.isKey).map { different in
-      HealthCheck(
-        "table", .alarm,
-        "The key of \(different.table) is \(different.here) here and \(printable(different.there)) on "
-          + "\(devices.name(of: different.device) ?? ""): two records there can be one here, or the other way round.",
-        wayOut:
-          "Before more is written to it, copy the rows into a table of another name with one key on every machine. Run "
-          + "mesh track on that, and mesh untrack \(different.table).")
+    var checks = try TableAnswers(context: context).differentKeys().map {
+      HealthCheck("table", .alarm, $0.what, wayOut: $0.wayOut)
     }
     checks += try store.capture.faults().map(check)
     checks += try store.capture.vanishedRows().map { table, rows in

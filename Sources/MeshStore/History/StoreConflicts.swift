@@ -104,7 +104,7 @@ private struct CurrentConflicts: Step {
       conflict.winner = state.cells.values.reduce(conflict.winner) { max($0, $1.stamp) }
       return conflict
     }
-    if try !isAlive && (isLater(state.life, entry) || isWrittenElsewhere(entry)) { return nil }
+    if try !isAlive && isWrittenElsewhere(entry, deleted: state.life) { return nil }
     // A record that has moved to another zone is there with the value that was kept.
     if !isAlive, let place = try Restorer(transaction: transaction).placeToRestore(entry.ref),
       try place.load(entry.ref)?.isAlive == true
@@ -136,12 +136,15 @@ private struct CurrentConflicts: Step {
 
   /// Returns whether the lost value's device has written the column, or deleted the record, in another zone since. When
   /// a record follows its parent, each of the account's devices brings its own edits along.
-  private func isWrittenElsewhere(_ entry: Entry) throws -> Bool {
+  ///
+  /// - Parameter deleted: The stamp of the record's delete in the zone of the conflict, if it is in that zone.
+  private func isWrittenElsewhere(_ entry: Entry, deleted: Stamp?) throws -> Bool {
     guard let row = try counters.read(entry.lost.zone) else { return false }
     return try transaction.recordRows.zones(of: entry.ref, besides: row.id).contains { id in
       guard let other = try counters.read(id: id) else { return false }
       let state = try state(entry.ref, other.zone)
-      return isLater(state.isAlive ? state.cells[entry.column]?.stamp : state.life, entry)
+      if state.isAlive { return isLater(state.cells[entry.column]?.stamp, entry) }
+      return isLater(state.life, entry) || isLater(deleted, entry)
     }
   }
 

@@ -1,6 +1,5 @@
 import MeshCore
 import MeshReplication
-import MeshStore
 
 /// The rules that hold once everything has healed and the nodes have equal vectors.
 struct FinalChecks: MeshPart {
@@ -55,7 +54,6 @@ struct FinalChecks: MeshPart {
     for asset in try node.database.needlessAssets() {
       violate("n\(node.index) keeps the bytes of \(asset), for which nothing waits")
     }
-    try checkConflicts(node)
     let contents = try node.database.contents()
     if contents.keys.contains(where: { $0.key == Liar.forgedKey }) {
       violate("n\(node.index) shows a record that its author never wrote")
@@ -71,23 +69,6 @@ struct FinalChecks: MeshPart {
       try writes.check(node, oracle, in: Set(log))
       if assets.mayBeMissing { try AssetCheck(mesh: mesh, assets: assets).check(node, zone.id, oracle) }
       try rows.check(node, oracle, zone, contents)
-    }
-  }
-
-  /// Checks that no conflict is listed between two values of one device, because it knows what it wrote. This holds
-  /// unless files or homes of devices went back in time or were copied, and unless columns change their names.
-  private func checkConflicts(_ node: SimulatedNode) throws {
-    let exceptions = [
-      plan.restores, plan.liveRestores, plan.homeRestores, plan.fileCopies, plan.homeCopies, plan.forks,
-      plan.revocations,
-      plan.renamedColumns, plan.renamedTables, plan.recreatedTables, plan.untrackedTables, plan.readdedColumns,
-    ]
-    guard exceptions.allSatisfy({ $0 == 0 }), let store = node.database.sqlite else { return }
-    for conflict in try store.conflicts.list(limit: .max)
-    where conflict.winner.author.device == conflict.loser.author.device && conflict.winner != conflict.loser {
-      violate(
-        "n\(node.index) lists a conflict of \(mesh.named("\(conflict.winner.author.device)")) with itself: "
-          + "\(conflict.table) \(conflict.key) \(conflict.column ?? "")")
     }
   }
 

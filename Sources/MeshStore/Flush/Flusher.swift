@@ -353,6 +353,9 @@ extension Flusher {
       try transaction.run.end(zone)
     case .run:
       zone.runRows += Int64(plan.consumed)
+      // The notes of a run stay until its end, and come again if it is ended before. An arrival must not be repeated,
+      // because programs may have deleted the row since.
+      for arrival in plan.arrivals { try pending.endArrival(arrival.ref, in: zone.id) }
     case .matches(let matches):
       try pending.remove(matches.ids, filter)
     }

@@ -17,9 +17,6 @@ struct MovePlanner {
   func arrive(
     _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?, from zone: Int64
   ) throws -> Bool {
-    if let old, try hasArrived(entry, from: zone) {
-      return try isWritten(entry) ? planner.addWritten(entry, old, row) : true
-    }
     guard let left = try transaction.counters.read(id: zone) else { return true }
     let source = ZoneRecords(transaction, zone: left)
     guard let record = try source.load(entry.ref), record.isAlive, zone != records.zone.id else {
@@ -64,22 +61,12 @@ struct MovePlanner {
     return true
   }
 
-  /// Returns whether the arrival was written already, and its note comes again with a run that was ended. Then the
-  /// record is about to leave its old zone, and programs write to it here.
-  private func hasArrived(_ entry: PendingSlice.Entry, from zone: Int64) throws -> Bool {
-    try transaction.pending.routed(entry.ref).contains { $0.op == PendingSlice.Op.depart && abs($0.zone) == zone }
-  }
-
-  private func isWritten(_ entry: PendingSlice.Entry) -> Bool {
-    entry.isInserted || entry.isDeleted || !entry.columns.isEmpty
-  }
-
   /// Continues the parts that devices wrote in a zone before they knew that the record had moved here. Returns nil if
   /// there are none, or if the row belongs to another record.
   private func continueLateParts(
     _ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]?
   ) throws -> Bool? {
-    let isWritten = isWritten(entry)
+    let isWritten = entry.isInserted || entry.isDeleted || !entry.columns.isEmpty
     guard old.isAlive, old.isShown || !isWritten else { return nil }
     let late = try transaction.lateParts(entry.ref, in: records)
     if late.isEmpty { return isWritten ? nil : true }

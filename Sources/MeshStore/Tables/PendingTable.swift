@@ -322,6 +322,15 @@ struct PendingTable {
       ])
   }
 
+  /// Makes the note of a record's arrival one that says nothing, because the arrival is written.
+  func endArrival(_ ref: RecordRef, in zone: Int64) throws {
+    try sql.run(
+      """
+      UPDATE mesh_pending SET op = \(PendingSlice.Op.look), word = 0
+      WHERE zone IS NOT NULL AND tbl = ? AND key = ? AND zone = ? AND op = \(PendingSlice.Op.arrive)
+      """, ref.place + [.integer(zone)])
+  }
+
   /// Notes that a record arrives in a zone in which it is already. Its lost parts continue there.
   func noteArrival(_ ref: RecordRef, within zone: Int64) throws {
     try sql.run(

@@ -67,7 +67,7 @@ public struct TrackReport: Codable, Hashable, Sendable {
     }
   }
 
-  /// What is wrong with the tables although they are tracked, with its way out: one text for each fault.
+  /// One text for each fault of a table that is tracked all the same, with its way out.
   public var warnings: [String]
 
   package init(tables: [Table], warnings: [String] = []) { (self.tables, self.warnings) = (tables, warnings) }

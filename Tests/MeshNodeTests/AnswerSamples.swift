@@ -168,7 +168,8 @@ enum AnswerSamples {
         ], assets: missing, locked: "locked by process 7", clock: "the clock is ahead"),
       WaitReport(
         pending: 0, tooLong: 0, members: [], held: ["constraint": 2], uncaptured: ["tags"], vanished: ["notes": 1]),
-      TrackReport(tables: [.init(name: "notes", isPrivate: true, isShareable: false, rows: 3)], warnings: ["Keys differ."]),
+      TrackReport(
+        tables: [.init(name: "notes", isPrivate: true, isShareable: false, rows: 3)], warnings: ["Keys differ."]),
       UntrackReport(tables: ["notes"]), RescanReport(tables: ["notes"], rows: 3, differences: 1),
       SchemaReport(
         applied: true,

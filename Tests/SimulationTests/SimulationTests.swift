@@ -54,6 +54,11 @@ import Testing
     try run(seed: seed, nodes: 4, steps: 120, profile: "counting")
   }
 
+  @Test("apps that write within their nodes' work lose nothing", arguments: 1...(isFast ? 1 : 8))
+  func interruptedNodes(seed: UInt64) throws {
+    try run(seed: seed, nodes: 4, steps: 100, profile: "interrupting")
+  }
+
   @Test("a member that lies harms nobody", arguments: 1...(isFast ? 1 : 10))
   func aMemberThatLiesHarmsNobody(seed: UInt64) throws {
     try run(seed: seed, nodes: 4, steps: 80, profile: "lying")

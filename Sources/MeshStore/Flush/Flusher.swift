@@ -115,6 +115,9 @@ struct Flusher {
     case .outOfStep: return .outOfStep
     case .needsRun:
       try store.write(isDurable: false) { transaction in
+        // The end of the run removes all notes of the zone up to the last one. A note that got its zone only after the run
+        // was sorted would be removed with them.
+        guard try !transaction.hasUnrouted() else { return try transaction.routeSlice() }
         let zone = try transaction.counters.obtain(writer.zone)
         try transaction.run.begin(zone, filter: transaction.pendingFilter(zone.id))
       }
@@ -371,14 +374,19 @@ extension Transaction {
     try pending.note(RecordRef(table: table.id, key: key), PendingSlice.Op.delete, wall: now)
   }
 
-  /// Deletes a record as a program would, also if it has no row or an app's trigger refuses that.
-  func deleteNoting(_ ref: RecordRef, in zone: Int64, now: Int64) throws {
-    guard let table = catalog.table(ref.table) else { return }
-    if table.isHere, try sql.exists(table.selectKey, [ref.key]), try place(of: ref) == zone {
-      try deleteNoting(table, ref.key, now: now)
-    } else {
-      try pending.note(ref, PendingSlice.Op.delete, wall: now, zone: zone)
+  /// Deletes a record in its new zone as a program would, also if it has no row. If another record has the row, the
+  /// delete is listed instead.
+  func carryOut(_ follower: FollowerDelete, now: Int64) throws {
+    guard let zone = try counters.read(id: follower.zone), let table = catalog.table(follower.ref.table) else { return }
+    let (records, ref) = (ZoneRecords(self, zone: zone), follower.ref)
+    guard try records.load(ref)?.isAlive == true else { return }
+    guard table.isHere, try sql.exists(table.selectKey, [ref.key]) else {
+      return try pending.note(ref, PendingSlice.Op.delete, wall: now, zone: zone.id)
     }
+    if try place(of: ref) == zone.id { return try deleteNoting(table, ref.key, now: now) }
+    let delete = ZoneRecords.State.Cell(stamp: follower.delete, value: .null)
+    try records.noteConflict(
+      ref, .init(column: ZoneRecords.wholeRecord, loser: delete, winner: follower.birth, wasLocal: true), now: now)
   }
 
   /// Returns whether the row is gone.

@@ -1,6 +1,16 @@
 import GRDB
 import MeshCore
 
+/// The delete of a record that has followed its parent to another zone at the same time. Another of this account's
+/// devices deleted it in the private zone. Nobody meant to move it, so the delete is carried out where the record is.
+struct FollowerDelete {
+  let ref: RecordRef
+  /// The `mesh_zone.id` of the record's new zone.
+  let zone: Int64
+  let delete: Stamp
+  let birth: Stamp
+}
+
 /// Merges the rows of change sets into records and tables, inside one write transaction.
 final class Merger {
   typealias State = ZoneRecords.State
@@ -12,9 +22,7 @@ final class Merger {
   /// The accounts, or nil if this device writes its own values again.
   let accounts: Accounts?
   let now: Int64
-  /// The records that have followed their parents to another zone, and that another of this account's devices deleted
-  /// in the private zone at the same time. Nobody meant to move them, so the delete is carried out where they are.
-  private(set) var deletedWhileFollowing: [(ref: RecordRef, zone: Int64)] = []
+  private(set) var followerDeletes: [FollowerDelete] = []
   private var seen: CausalContext?
   /// The records of which parts were lost. Computed on first use.
   private lazy var lostParts = Result { try transaction.recordsWithLostParts() }
@@ -196,7 +204,9 @@ final class Merger {
         let author = part.header.author
         let follows =
           change.stamp.author != author && change.fields.allSatisfy { ($0.stamp ?? change.stamp).author != author }
-        if follows, try deletesFollower(ref, left: id, to: merger.records) { continue }
+        if follows, try deletesFollower(ref, left: id, to: merger.records, delete: life, birth: change.stamp) {
+          continue
+        }
         let delete = State.Cell(stamp: life, value: .null)
         try merger.records.noteConflict(
           ref, State.Loss(column: ZoneRecords.wholeRecord, loser: delete, winner: change.stamp, wasLocal: true),
@@ -206,13 +216,16 @@ final class Merger {
 
     /// Decides whether a delete in the private zone is carried out in the zone to which another device has moved the
     /// record. It is if the record only followed its parent. The root of a share never does.
-    private func deletesFollower(_ ref: RecordRef, left zone: Int64, to place: ZoneRecords) throws -> Bool {
+    private func deletesFollower(
+      _ ref: RecordRef, left zone: Int64, to place: ZoneRecords, delete: Stamp, birth: Stamp
+    ) throws -> Bool {
       let zones = try merger.transaction.catalog.zones()
       guard zone == zones.privateZone, zones.mayWrite(place.zone.id),
         let table = merger.transaction.catalog.table(ref.table),
         zones.share(rootedAt: RecordName(table: table.schema.name, key: ref.key), shownBy: place.zone.id) == nil
       else { return false }
-      merger.deletedWhileFollowing.append((ref, place.zone.id))
+      merger.followerDeletes.append(
+        FollowerDelete(ref: ref, zone: place.zone.id, delete: delete, birth: birth))
       return true
     }
 
@@ -236,7 +249,8 @@ final class Merger {
         if let state = try elsewhere.load(ref).map({ try elsewhere.state(ref, $0) }),
           try !elsewhere.hasWritten(birth.author),
           try state.cells.values.allSatisfy({ try !elsewhere.hasWritten($0.stamp.author) }),
-          try deletesFollower(ref, left: merger.records.zone.id, to: elsewhere)
+          try deletesFollower(
+            ref, left: merger.records.zone.id, to: elsewhere, delete: change.stamp, birth: birth)
         {
           continue
         }

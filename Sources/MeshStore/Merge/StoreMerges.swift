@@ -102,7 +102,7 @@ package final class StoreMerges: MergeStore, StorePart {
             }
           }
           let deleted = try mergeTogether(slices, zone, reader, now: now, refused, transaction) { merging += 1 }
-          for (ref, zone) in deleted { try transaction.deleteNoting(ref, in: zone, now: now) }
+          for delete in deleted { try transaction.carryOut(delete, now: now) }
           let merged = slices[..<merging]
           if merged.count > 1 { transaction.reached(.unitsMergedTogether) }
           if !merged.contains(where: \.isUnitEnd) { transaction.reached(.unitMergedInSlices) }
@@ -140,12 +140,12 @@ package final class StoreMerges: MergeStore, StorePart {
   /// Merges as many slices as one transaction can take.
   ///
   /// - Parameter whenMerged: Called after each of them.
-  /// - Returns: The records to delete, with the zones in which they are.
+  /// - Returns: The deletes to carry out.
   private func mergeTogether(
     _ slices: ArraySlice<UnitReader.Slice>, _ zone: ZoneID, _ reader: ChangeSetReader, now: Int64,
     _ refused: [RecordRef: String], _ transaction: Transaction, whenMerged: () -> Void
-  ) throws -> [(ref: RecordRef, zone: Int64)] {
-    var deleted: [(ref: RecordRef, zone: Int64)] = []
+  ) throws -> [FollowerDelete] {
+    var deleted: [FollowerDelete] = []
     try transaction.applying {
       let records = ZoneRecords(transaction, zone: try transaction.counters.obtain(zone))
       for slice in slices {
@@ -206,7 +206,7 @@ package final class StoreMerges: MergeStore, StorePart {
   private func merge(
     _ slice: UnitReader.Slice, _ records: ZoneRecords, _ reader: ChangeSetReader, now: Int64,
     _ refused: [RecordRef: String]
-  ) throws -> [(ref: RecordRef, zone: Int64)] {
+  ) throws -> [FollowerDelete] {
     let transaction = records.transaction
     var head = try transaction.catalog.heads.of(slice.head.author, records.zone.id)
     let materialiser = try Materialiser(records, transaction.progress(), refused: refused)
@@ -229,7 +229,7 @@ package final class StoreMerges: MergeStore, StorePart {
     try materialiser.settle()
     if slice.isUnitEnd, let last = slice.parts.last { try end(&head, last, records) }
     try transaction.catalog.heads.save(head, context: context, records.zone.id)
-    return merger.deletedWhileFollowing
+    return merger.followerDeletes
   }
 
   private func end(_ head: inout AuthorHead, _ last: UnitReader.Part, _ records: ZoneRecords) throws {

@@ -16,13 +16,20 @@ struct AppWrites: MeshPart {
     try write(node, node.writer.next(added: node.database.added), isWithinWork: isWithinWork)
   }
 
-  /// Lets the app write right before one of the node's next transactions.
+  /// Lets the app write right before one of the node's next transactions, in half of the cases a delete.
   func interrupt(_ node: SimulatedNode) {
     guard node.replica != nil, !node.isRevoked else { return }
     node.database.beforeTransaction(Int.random(in: 0..<Self.transactionsBetween, using: &mesh.generator)) {
       occurred("writers.interruptions")
       do {
-        try write(node, isWithinWork: true)
+        let rows = try node.database.contents(AppSchema.mixed.map(\.name)).keys.sorted()
+        let name = mesh.generator.once(in: 2) ? rows.randomElement(using: &mesh.generator) : nil
+        if let name {
+          let delete = AppTransaction(statements: [.delete(table: name.table, key: name.key)], ending: .commit)
+          try write(node, delete, isWithinWork: true)
+        } else {
+          try write(node, isWithinWork: true)
+        }
       } catch {
         violate("n\(node.index)'s app fails within its node's work: \(error)")
       }

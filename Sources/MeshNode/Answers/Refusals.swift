@@ -17,7 +17,9 @@ extension Refusal {
   static func rowsPending(_ obstacle: String) -> Refusal {
     Refusal(
       code: "rows.pending",
-      message: "rows are pending that can't be signed now, and \(obstacle). See mesh status for the reason.")
+      message:
+        "rows are pending, and \(obstacle). If a program writes without a pause, pause it. If the rows can't be signed now, "
+        + "mesh status has the reason.")
   }
 
   /// The refusal of a database whose home is another one.

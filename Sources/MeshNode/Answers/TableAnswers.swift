@@ -9,6 +9,8 @@ struct TableAnswers: NodePart {
 
   /// The time for flushing tracked rows without a daemon. A daemon flushes the rest of a large table.
   private static let flushPatience = Duration.controlTimeout
+  /// The time for a moment in which no program has written since the last flush.
+  private static let untrackPatience = Duration.seconds(10)
 
   nonisolated(nonsending) func track(_ request: TrackRequest) async throws -> TrackReport {
     try database.beginGuard()
@@ -48,13 +50,21 @@ struct TableAnswers: NodePart {
 
   nonisolated(nonsending) func untrack(_ tables: [String]) async throws -> UntrackReport {
     try database.beginGuard()
-    // If rows are still pending then, the request is refused.
-    try await driver.workOff(until: .now + Self.flushPatience)
-    guard try store.localWrites.pendingCount() == 0 else { throw Refusal.rowsPending("untracking would lose them") }
-    // A call that is refused may have noted changes of the schema before, for which there is work.
-    let result = Result { try store.tables.untrack(tables) }
-    try replica.schemaChanged()
-    try result.get()
+    let deadline = ContinuousClock.now + Self.untrackPatience
+    while true {
+      try await driver.workOff(until: .now + Self.flushPatience)
+      // A call that is refused may have noted changes of the schema before, for which there is work.
+      let result = Result { try store.tables.untrack(tables) }
+      try replica.schemaChanged()
+      do {
+        try result.get()
+        break
+      } catch is PendingWrites {
+        // If rows are still pending then, the request is refused.
+        guard ContinuousClock.now < deadline else { throw Refusal.rowsPending("untracking would lose them") }
+        try await Task.sleep(for: Self.look)
+      }
+    }
     return UntrackReport(tables: tables)
   }
 

@@ -199,7 +199,9 @@ final class Merger {
         guard let zone = try merger.transaction.counters.read(id: id) else { continue }
         let left = ZoneRecords(merger.transaction, zone: zone)
         guard let life = try left.load(ref).flatMap({ try left.state(ref, $0).life }),
-          life.author.device != part.header.author.device, change.stamp < life
+          life.author.device != part.header.author.device, change.stamp < life,
+          // A move deletes the record with the time right after its birth's.
+          life.time != change.stamp.time.next
         else { continue }
         let author = part.header.author
         let follows =

@@ -36,7 +36,7 @@ package struct StoreTables: StorePart {
   /// Ends the synchronization of a table, whose rows stay in it. The merged values are kept, and arriving changes are
   /// held until the table is synchronized again. Call it when nothing is pending.
   ///
-  /// - Throws: `StoreError` (`schemaRefused`) if a table that stays refers to one that goes.
+  /// - Throws: `StoreError` (`schemaRefused`) if a table that stays refers to one that goes. `PendingWrites` if programs have written to a table since the last flush. Flush, and call again.
   package func untrack(_ tables: [String]) throws {
     // The fate of the tables must be noted, because triggers may tell of a new name.
     let readded = try read { try ReaddedColumns.find($0) }
@@ -47,8 +47,11 @@ package struct StoreTables: StorePart {
       guard let table = try read({ try TrackedTable.read($0.db, name: name) }) else {
         throw StoreError.unknownTable(name)
       }
-      while try keepValues(table.id) {}
+      while try write({ try $0.keepValues(of: table.id, besidesPending: true) }) {}
       try write { transaction in
+        // A write that isn't flushed would be taken for a value that the mesh has.
+        guard try !transaction.pending.has(in: table.id) else { throw PendingWrites() }
+        while try transaction.keepValues(of: table.id) {}
         _ = try Capture.remove(transaction.db, table: name)
         try transaction.updatePermissions()
       }
@@ -75,31 +78,6 @@ package struct StoreTables: StorePart {
       try TableRenaming(transaction: transaction).lostRoots().filter { going.contains($0.table.folded) }.map(\.mustStay)
     }
     guard reasons.isEmpty else { throw StoreError(.schemaRefused, reasons: reasons) }
-  }
-
-  /// Moves a slice of the table's merged values to the tables of mesh. Returns false if none is left.
-  private func keepValues(_ table: Int64) throws -> Bool {
-    try write { transaction in
-      let rows = try transaction.recordRows.some(of: table, onlyShown: true, limit: Choices.slice)
-      for (zone, ref) in rows {
-        guard let zone = try transaction.counters.read(id: zone) else { continue }
-        let records = ZoneRecords(transaction, zone: zone)
-        guard let old = try records.load(ref) else { continue }
-        let form = transaction.catalog.table(table)
-        let row = try form.flatMap { form in try records.row(form, ref.key).map { records.named($0, old, form) } }
-        var kept = old
-        kept.extra = try records.values(ref, old)
-        kept.held = .untracked
-        var base = kept.extra
-        for column in old.extra.keys {
-          let index = form?.indexes[column]
-          base[column] = index.map { row?[$0] ?? base[column] ?? .null } ?? .null
-        }
-        kept.noteBase(base)
-        try records.save(ref, kept, replacing: old)
-      }
-      return !rows.isEmpty
-    }
   }
 
   package func isTracked(_ table: String) throws -> Bool {
@@ -176,5 +154,34 @@ struct TableInstaller: Step {
       next = table.parent.flatMap { catalog.table($0.parent) }
     }
     return false
+  }
+}
+
+extension Transaction {
+  /// Moves a slice of a table's merged values to the tables of mesh. Returns false if none is left.
+  ///
+  /// - Parameter besidesPending: True to leave out the records of a slice that have pending writes.
+  fileprivate func keepValues(of table: Int64, besidesPending: Bool = false) throws -> Bool {
+    let rows = try recordRows.some(of: table, onlyShown: true, limit: Choices.slice).filter {
+      try !besidesPending || !pending.has($0.ref)
+    }
+    for (zone, ref) in rows {
+      guard let zone = try counters.read(id: zone) else { continue }
+      let records = ZoneRecords(self, zone: zone)
+      guard let old = try records.load(ref) else { continue }
+      let form = catalog.table(table)
+      let row = try form.flatMap { form in try records.row(form, ref.key).map { records.named($0, old, form) } }
+      var kept = old
+      kept.extra = try records.values(ref, old)
+      kept.held = .untracked
+      var base = kept.extra
+      for column in old.extra.keys {
+        let index = form?.indexes[column]
+        base[column] = index.map { row?[$0] ?? base[column] ?? .null } ?? .null
+      }
+      kept.noteBase(base)
+      try records.save(ref, kept, replacing: old)
+    }
+    return !rows.isEmpty
   }
 }

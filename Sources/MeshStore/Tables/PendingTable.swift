@@ -97,6 +97,11 @@ struct PendingTable {
     try sql.exists("SELECT 1 FROM mesh_pending WHERE tbl = ? AND key = ? COLLATE \(collation) LIMIT 1", ref.place)
   }
 
+  /// Returns whether there are notes of a table.
+  func has(in table: Int64) throws -> Bool {
+    try sql.exists("SELECT 1 FROM mesh_pending WHERE tbl = ? LIMIT 1", [.integer(table)])
+  }
+
   /// Returns whether there are notes that have a zone. They are flushed before moved records leave their old zones.
   func hasRouted() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_pending WHERE zone > 0 LIMIT 1") }
 

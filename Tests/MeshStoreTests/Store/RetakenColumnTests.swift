@@ -1,4 +1,5 @@
 import MeshCore
+import MeshTesting
 import Testing
 
 @testable import MeshStore
@@ -47,6 +48,50 @@ import Testing
     try retrack(a)
     try synchronize([a, b])
     try expectEqual([a, b], "SELECT id, n FROM t ORDER BY id", ["\"x\"|5", "\"y\"|6"])
+    try expectNoConflicts([a, b])
+  }
+
+  @Test("what programs write while a table is being untracked and tracked reaches the other machine", arguments: 0..<12)
+  func writesWithinUntrack(seed: Int) throws {
+    var generator = SplitMix64(seed: UInt64(seed))
+    let a = try Peer(1, schema: Self.schema, track: ["t"])
+    let b = try Peer(2, schema: Self.schema, track: ["t"])
+    var written: [String: String] = [:]
+    var isWriting = false
+    func write() throws {
+      a.now += 1
+      let (id, value) = ("k\(Int.random(in: 0..<30, using: &generator))", "v\(a.now)")
+      try a.run("INSERT INTO t VALUES ('\(id)', '\(value)') ON CONFLICT DO UPDATE SET a = excluded.a")
+      written[id] = value
+    }
+    try a.store.close()
+    a.store = try Store(
+      path: a.path, cryptography: a.cryptography,
+      probe: { branch in
+        guard branch == .transactionBegins, isWriting, Int.random(in: 0..<2, using: &generator) == 0 else { return }
+        do { try write() } catch { Issue.record("a program can't write: \(error)") }
+      })
+    a.store.control.setAccounts(Accounts(), device: a.author.device)
+    for _ in 0..<4 {
+      for _ in 0..<20 { try write() }
+      isWriting = true
+      while true {
+        try a.flush()
+        do {
+          try a.store.tables.untrack(["t"])
+          break
+        } catch is PendingWrites {
+          continue
+        }
+      }
+      try retrack(a)
+      isWriting = false
+      try synchronize([a, b])
+    }
+    try expectEqual(
+      [a, b], "SELECT id, a FROM t ORDER BY id",
+      written.sorted { $0.key < $1.key }.map { "\"\($0.key)\"|\"\($0.value)\"" })
+    #expect(try a.store.zones.digest(Peer.zone) == b.store.zones.digest(Peer.zone))
     try expectNoConflicts([a, b])
   }
 

@@ -73,6 +73,24 @@ import Testing
     #expect(here.symmetricDifference(there) == [])
   }
 
+  @Test("rows that are being flushed are all captured when the first share is made", arguments: 0..<9)
+  func firstShare(steps: Int) throws {
+    let alice = try Member(1, [SharedList.mine])
+    let count = 3 * Choices.slice + 302
+    try alice.run(
+      """
+      INSERT INTO lists VALUES ('L', 'shared'), ('M', 'mine');
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count / 2))
+        INSERT INTO reminders SELECT 'x' || i, 'M', 'x', 0 FROM n;
+      INSERT INTO steps SELECT 's' || id, id, 'step' FROM reminders
+      """)
+    for _ in 0..<steps { _ = try alice.step() }
+    try alice.stand(SharedList.shared)
+    try alice.settle()
+    #expect(try alice.records(SharedList.home).count == 2 * (count / 2) + 1)
+    #expect(try alice.records(SharedList.share) == ["lists L"])
+  }
+
   @Test("one program's writes are all kept while two devices of its account move the same records", arguments: 0..<25)
   func twoMovers(seed: Int) throws {
     var generator = SplitMix64(seed: UInt64(seed))

@@ -25,7 +25,7 @@ struct MovePlanner {
       return try old?.isAlive == true ? planner.edit(entry, old, row) : planner.birth(entry, old, row)
     }
     let isNew = old?.isAlive != true
-    var state = try source.state(entry.ref, record)
+    var state = try source.state(before: entry, record)
     var generation = (old?.generation ?? 0).nextGeneration
     var edits = try edits(entry, row, of: record, after: old)
     var losses = unseen(state, of: record, overwrittenBy: edits, entry)
@@ -149,5 +149,20 @@ struct MovePlanner {
   ) -> [(column: Int64, cell: State.Cell)] {
     let cells = state.cells.mapValues { State.Cell(stamp: planner.global(time), value: $0.value) }
     return cells.merging(edits.map { ($0.column, $0.cell) }) { $1 }.map { (column: $0, cell: $1) }
+  }
+}
+
+extension ZoneRecords {
+  /// Returns the merged state of a record that programs have written. The row has the values of its shown columns, and so
+  /// what programs wrote. For columns with a policy, the notes tell what was there before.
+  func state(before entry: PendingSlice.Entry, _ record: StoredRecord) throws -> State {
+    let state = try state(entry.ref, record)
+    guard entry.hasFormerValues else { return state }
+    var cells = state.cells
+    for (column, cell) in cells where record.extra[column] == nil {
+      guard let was = entry.before(column) else { continue }
+      cells[column] = State.Cell(stamp: cell.stamp, value: was)
+    }
+    return State(generation: state.generation, life: state.life, cells: cells)
   }
 }

@@ -33,7 +33,7 @@ struct RenamePlanner {
   /// Copies the merged values of former names to columns that were renamed.
   func rename(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]?) throws -> Bool {
     transaction.reached(.columnRenamed)
-    let before = try records.state(entry.ref, old)
+    let before = try records.state(before: entry, old)
     var renaming = Renaming(entry: entry, old: old, before: before, news: try renamedParts(entry, before))
     for (id, wall) in entry.columns.sorted(by: { $0.key < $1.key }) {
       guard let index = entry.table.indexes[id] else { continue }
@@ -244,7 +244,7 @@ struct RenamePlanner {
   func follow(
     _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?, from table: Int64
   ) throws -> Bool {
-    let known = try old.map { try records.state(entry.ref, $0) } ?? State()
+    let known = try old.map { try records.state(before: entry, $0) } ?? State()
     var state = known
     if let source = try records.load(RecordRef(table: table, key: entry.ref.key)) {
       _ = state.merge(try former(source, table, in: entry.table.id).0)

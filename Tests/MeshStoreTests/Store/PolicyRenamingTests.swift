@@ -92,6 +92,22 @@ import Testing
     try expectEqual([late], "SELECT m FROM item", ["\(sum)"])
   }
 
+  @Test("first increments count once if another column is renamed before they are flushed", arguments: [false, true])
+  func otherColumnRenamed(isRenamedFirst: Bool) throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO item VALUES ('a', 5, 't')")
+    try synchronize([a, b])
+    let statements = ["UPDATE item SET n = n + 10", "ALTER TABLE item RENAME COLUMN title TO name"]
+    for sql in isRenamedFirst ? statements.reversed() : statements { try a.run(sql) }
+    try a.run("UPDATE item SET n = n + 100")
+    try synchronize([a, b])
+    try expectEqual([a, b], "SELECT n FROM item", ["115"])
+    #expect(try a.store.zones.digest(Peer.zone) == b.store.zones.digest(Peer.zone))
+    try b.run("UPDATE item SET n = n + 1000")
+    try synchronize([a, b])
+    try expectEqual([a, b], "SELECT n FROM item", ["1115"])
+  }
+
   @Test("a counter that is renamed and renamed back keeps its counts")
   func renamedBack() throws {
     let peers = try peers()

@@ -24,7 +24,7 @@ struct AcceptFile: AsyncParsableCommand {
 
   func run() async throws {
     let access = try home.access()
-    let path = try access.home.acceptDatabase()
+    let (path, isNew) = try access.home.acceptDatabase()
     let deadline = ContinuousClock.now + Self.patience
     while true {
       do {
@@ -37,7 +37,10 @@ struct AcceptFile: AsyncParsableCommand {
     // A database with tables of mesh needed no acceptance, and one that takes its place later needs its own.
     try access.home.forgetAcceptedDatabase()
     if json.isOn { return try Output.json(AcceptFileReport(database: path)) }
-    Output.print("The node uses \(printable(path)). Next: mesh schema, and mesh track TABLE…")
+    Output.print(
+      isNew
+        ? "The node uses \(printable(path)). Next: mesh schema, and mesh track TABLE…"
+        : "The node uses \(printable(path)) already.")
   }
 }
 

@@ -34,7 +34,7 @@ struct Doctor: NodePart {
     checks += try zones.conflictChecks()
     checks += try [node.refusalCheck()] + QuotaAnswers(context: context).checks() + [clock.historyCheck()]
     checks += try members.peerChecks() + members.memberChecks() + members.schemaChecks() + members.leftOutChecks()
-    return checks + members.endedShareChecks() + zones.digestChecks()
+    return try checks + members.endedShareChecks() + zones.digestChecks()
   }
 
   /// Returns the alarms that don't need the schema, because they are requested often.

@@ -188,9 +188,11 @@ struct ZoneChecks: NodePart {
   private static let heldNamed = 5
   private static let heldLooked = 1_000
 
-  /// Returns the checks of equal vectors with unequal digests, found twice in a row with one member.
-  func digestChecks() -> [HealthCheck] {
-    let checks = driver.equality.alarms.sorted { $0.zone < $1.zone }.map { alarm in
+  /// Returns the checks of equal vectors with unequal digests, found twice in a row with one member, or by the digests that
+  /// `mesh verify` asked for.
+  func digestChecks() throws -> [HealthCheck] {
+    let alarms = try driver.equality.alarms.union(EqualityWatch.pairs(database).unequal)
+    let checks = alarms.sorted { $0.zone < $1.zone }.map { alarm in
       HealthCheck(
         "digest", .alarm,
         "This node and \(devices.name(of: alarm.device) ?? alarm.device.description) have merged the same change sets of zone "

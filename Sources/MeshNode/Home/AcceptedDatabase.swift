@@ -27,12 +27,15 @@ struct AcceptedDatabase {
 }
 
 extension Home {
-  /// Accepts the file at the path of the node's database, although it has nothing of mesh, and returns the path. The
-  /// node uses it the next time that it opens its database, which a running daemon does within a second.
-  public func acceptDatabase() throws -> String {
+  /// Accepts the file at the path of the node's database, although it has nothing of mesh. The node uses it the next time
+  /// that it opens its database, which a running daemon does within a second.
+  ///
+  /// - Returns: The path, and whether the file had to be accepted.
+  public func acceptDatabase() throws -> (path: String, isNew: Bool) {
     let path = try configuration().database
+    if FileIdentity(at: path) != nil, let hasTables = try? Store.hasTables(path), hasTables { return (path, false) }
     try AcceptedDatabase(home: self).accept(path)
-    return path
+    return (path, true)
   }
 
   /// Forgets a file that was accepted, if the node hasn't opened it yet.

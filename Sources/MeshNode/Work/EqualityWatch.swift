@@ -25,21 +25,29 @@ struct EqualityWatch {
   ///
   /// - Returns: The alarms that are new.
   mutating func compare(_ database: NodeDatabase, now: Int64) throws -> Set<Alarm> {
-    var unequal: Set<Alarm> = []
-    var equal: Set<Alarm> = []
+    let (equal, unequal) = try Self.pairs(database)
     for peer in database.replica.peerViews.all {
-      for zone in peer.zones {
-        guard let view = try database.replica.zoneViews.view(zone) else { continue }
-        let pair = Alarm(zone: zone, device: peer.device)
-        if peer.merged[zone] == view.merged { converged[zone, default: [:]][peer.device] = now }
-        guard let theirs = peer.digests[zone], theirs.vector == view.merged, theirs.unsent != .pending,
-          try database.store.capture.unsent(zone) != .pending
-        else { continue }
-        if theirs.digest == view.digest { equal.insert(pair) } else { unequal.insert(pair) }
+      for zone in peer.zones where try peer.merged[zone] == database.replica.zoneViews.view(zone)?.merged {
+        converged[zone, default: [:]][peer.device] = now
       }
     }
     let confirmed = unequal.intersection(suspected)
     defer { (alarms, suspected) = (alarms.union(confirmed).subtracting(equal), unequal) }
     return confirmed.subtracting(alarms)
+  }
+
+  /// Returns the pairs with equal vectors, by their last digests.
+  static func pairs(_ database: NodeDatabase) throws -> (equal: Set<Alarm>, unequal: Set<Alarm>) {
+    var (equal, unequal): (Set<Alarm>, Set<Alarm>) = ([], [])
+    for peer in database.replica.peerViews.all {
+      for zone in peer.zones {
+        guard let view = try database.replica.zoneViews.view(zone), let theirs = peer.digests[zone],
+          theirs.vector == view.merged, theirs.unsent != .pending, try database.store.capture.unsent(zone) != .pending
+        else { continue }
+        let pair = Alarm(zone: zone, device: peer.device)
+        if theirs.digest == view.digest { equal.insert(pair) } else { unequal.insert(pair) }
+      }
+    }
+    return (equal, unequal)
   }
 }

@@ -57,6 +57,8 @@ final class Ticks: Part {
     if !hasSettled { try vault.settle() }
     hasSettled = true
     clocks.look(now)
+    // This comes first, so that nothing is told to participants after they are out.
+    try localWrites.endDeletedShares(now: now)
     try keys.tick()
     for link in sessions.links { try sessions.handle(link, .tick, now: now) }
     for link in sessions.links {
@@ -68,7 +70,6 @@ final class Ticks: Part {
     try acknowledgements.tick(now: now)
     membership.endOutsiders(now: now)
     try downloads.tick(now: now)
-    try localWrites.endDeletedShares(now: now)
     try standings.endPostponed()
     clocks.tell(now)
     if now.steady &- lastRound > Self.roundInterval || lastRound == .min {

@@ -374,16 +374,24 @@ extension Transaction {
     try pending.note(RecordRef(table: table.id, key: key), PendingSlice.Op.delete, wall: now)
   }
 
-  /// Deletes a record in its new zone as a program would, also if it has no row. If another record has the row, the
-  /// delete is listed instead.
-  func carryOut(_ follower: FollowerDelete, now: Int64) throws {
+  /// Deletes a record in its new zone as a program would, also if it has no row. If another record has the row, or an
+  /// app's trigger rolls back, the delete is listed instead.
+  ///
+  /// - Throws: `FollowerDelete.Refused` if a trigger has rolled back. Call it again with `isRefused`.
+  func carryOut(_ follower: FollowerDelete, isRefused: Bool, now: Int64) throws {
     guard let zone = try counters.read(id: follower.zone), let table = catalog.table(follower.ref.table) else { return }
     let (records, ref) = (ZoneRecords(self, zone: zone), follower.ref)
     guard try records.load(ref)?.isAlive == true else { return }
     guard table.isHere, try sql.exists(table.selectKey, [ref.key]) else {
       return try pending.note(ref, PendingSlice.Op.delete, wall: now, zone: zone.id)
     }
-    if try place(of: ref) == zone.id { return try deleteNoting(table, ref.key, now: now) }
+    if try !isRefused && place(of: ref) == zone.id {
+      do {
+        return try deleteNoting(table, ref.key, now: now)
+      } catch let error as DatabaseError where error.refusesRow {
+        throw FollowerDelete.Refused(ref: ref)
+      }
+    }
     let delete = ZoneRecords.State.Cell(stamp: follower.delete, value: .null)
     try records.noteConflict(
       ref, .init(column: ZoneRecords.wholeRecord, loser: delete, winner: follower.birth, wasLocal: true), now: now)

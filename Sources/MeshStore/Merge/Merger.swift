@@ -9,6 +9,11 @@ struct FollowerDelete {
   let zone: Int64
   let delete: Stamp
   let birth: Stamp
+
+  /// The error that an app's trigger has rolled back the transaction that was to carry out the delete.
+  struct Refused: Error {
+    let ref: RecordRef
+  }
 }
 
 /// Merges the rows of change sets into records and tables, inside one write transaction.
@@ -22,6 +27,7 @@ final class Merger {
   /// The accounts, or nil if this device writes its own values again.
   let accounts: Accounts?
   let now: Int64
+  /// The deletes to carry out after the transaction's rows are merged.
   private(set) var followerDeletes: [FollowerDelete] = []
   private var seen: CausalContext?
   /// The records of which parts were lost. Computed on first use.

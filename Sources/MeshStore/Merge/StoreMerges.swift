@@ -84,6 +84,7 @@ package final class StoreMerges: MergeStore, StorePart {
   ) throws -> Outcome {
     var slices = chosen[...]
     var refused: [RecordRef: String] = [:]
+    var undeletable: Set<RecordRef> = []
     // Nothing is acknowledged inside a unit. A power cut may revert a slice, and the unit's end makes all slices
     // durable.
     var isDurable = slices.contains(where: \.isUnitEnd)
@@ -101,8 +102,10 @@ package final class StoreMerges: MergeStore, StorePart {
             case .reverted: return .rollBack(.progress(.flushFirst))
             }
           }
-          let deleted = try mergeTogether(slices, zone, reader, now: now, refused, transaction) { merging += 1 }
-          for delete in deleted { try transaction.carryOut(delete, now: now) }
+          let followerDeletes = try mergeTogether(slices, zone, reader, now: now, refused, transaction) { merging += 1 }
+          for delete in followerDeletes {
+            try transaction.carryOut(delete, isRefused: undeletable.contains(delete.ref), now: now)
+          }
           let merged = slices[..<merging]
           if merged.count > 1 { transaction.reached(.unitsMergedTogether) }
           if !merged.contains(where: \.isUnitEnd) { transaction.reached(.unitMergedInSlices) }
@@ -116,6 +119,8 @@ package final class StoreMerges: MergeStore, StorePart {
         case .progress(let progress): return .progress(progress)
         case .needsDurability: isDurable = true
         }
+      } catch let failure as FollowerDelete.Refused {
+        undeletable.insert(failure.ref)
       } catch let failure as RecordFailure {
         switch failure.cause {
         case .unnoticedWrite(let place):
@@ -145,16 +150,16 @@ package final class StoreMerges: MergeStore, StorePart {
     _ slices: ArraySlice<UnitReader.Slice>, _ zone: ZoneID, _ reader: ChangeSetReader, now: Int64,
     _ refused: [RecordRef: String], _ transaction: Transaction, whenMerged: () -> Void
   ) throws -> [FollowerDelete] {
-    var deleted: [FollowerDelete] = []
+    var followerDeletes: [FollowerDelete] = []
     try transaction.applying {
       let records = ZoneRecords(transaction, zone: try transaction.counters.obtain(zone))
       for slice in slices {
-        deleted += try merge(slice, records, reader, now: now, refused)
+        followerDeletes += try merge(slice, records, reader, now: now, refused)
         whenMerged()
         if records.packedCells > StoreLimits.cellsTogether { break }
       }
     }
-    return deleted
+    return followerDeletes
   }
 
   /// Flushes rows that were written for other zones first. Makes moved records leave this zone when all that belongs to

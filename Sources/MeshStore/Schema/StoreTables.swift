@@ -36,7 +36,8 @@ package struct StoreTables: StorePart {
   /// Ends the synchronization of a table, whose rows stay in it. The merged values are kept, and arriving changes are
   /// held until the table is synchronized again. Call it when nothing is pending.
   ///
-  /// - Throws: `StoreError` (`schemaRefused`) if a table that stays refers to one that goes. `PendingWrites` if programs have written to a table since the last flush. Flush, and call again.
+  /// - Throws: `StoreError` (`schemaRefused`) if a table that stays refers to one that goes. `PendingWrites` if programs
+  ///   have written to a table since the last flush. Flush, and call again.
   package func untrack(_ tables: [String]) throws {
     // The fate of the tables must be noted, because triggers may tell of a new name.
     let readded = try read { try ReaddedColumns.find($0) }

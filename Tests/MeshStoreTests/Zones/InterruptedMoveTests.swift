@@ -91,6 +91,23 @@ import Testing
     #expect(try alice.records(SharedList.share) == ["lists L"])
   }
 
+  @Test("a delete of a record that followed its parent is listed if an app's trigger rolls it back")
+  func triggerRollsBack() throws {
+    let (alice, laptop) = (try SharedList.alice(), try SharedList.laptop())
+    try converge([alice, laptop])
+    let standing = ZoneStanding(zone: Self.share, role: .owned, root: RecordName(table: "lists", key: .text("M")))
+    try laptop.stand(standing)
+    try laptop.settle()
+    try laptop.run(
+      "CREATE TRIGGER keep BEFORE DELETE ON reminders BEGIN SELECT RAISE(ROLLBACK, 'reminders stay'); END")
+    try alice.run("DELETE FROM reminders WHERE id = 'r2'")
+    try alice.settle()
+    try laptop.pull(Self.home, from: alice)
+    #expect(try laptop.rows("SELECT id FROM reminders WHERE id = 'r2'") == ["r2"])
+    let lost = try laptop.store.conflicts.list(limit: 9).filter { $0.key == .text("r2") }
+    #expect(lost.map(\.column) == [nil] && lost.map(\.loser.author.device) == [alice.device])
+  }
+
   @Test("one program's writes are all kept while two devices of its account move the same records", arguments: 0..<25)
   func twoMovers(seed: Int) throws {
     var generator = SplitMix64(seed: UInt64(seed))

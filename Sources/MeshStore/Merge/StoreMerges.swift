@@ -106,14 +106,7 @@ package final class StoreMerges: MergeStore, StorePart {
           for delete in followerDeletes {
             try transaction.carryOut(delete, isRefused: undeletable.contains(delete.ref), now: now)
           }
-          let merged = slices[..<merging]
-          if merged.count > 1 { transaction.reached(.unitsMergedTogether) }
-          if !merged.contains(where: \.isUnitEnd) { transaction.reached(.unitMergedInSlices) }
-          return .commit(
-            .progress(
-              .merged(
-                records: merged.reduce(0) { $0 + $1.rowCount }, unitEnded: merged.contains(where: \.isUnitEnd),
-                flushed: flushed.heads)))
+          return .commit(.progress(progress(slices[..<merging], flushed, transaction)))
         }
         switch attempt {
         case .progress(let progress): return .progress(progress)
@@ -140,6 +133,15 @@ package final class StoreMerges: MergeStore, StorePart {
         slices = slices[..<merging]
       }
     }
+  }
+
+  private func progress(
+    _ merged: ArraySlice<UnitReader.Slice>, _ flushed: StoreFlushes.Flushed, _ transaction: Transaction
+  ) -> ApplyProgress {
+    let unitEnded = merged.contains(where: \.isUnitEnd)
+    if merged.count > 1 { transaction.reached(.unitsMergedTogether) }
+    if !unitEnded { transaction.reached(.unitMergedInSlices) }
+    return .merged(records: merged.reduce(0) { $0 + $1.rowCount }, unitEnded: unitEnded, flushed: flushed.heads)
   }
 
   /// Merges as many slices as one transaction can take.

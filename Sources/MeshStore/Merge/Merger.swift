@@ -2,7 +2,8 @@ import GRDB
 import MeshCore
 
 /// The delete of a record that has followed its parent to another zone at the same time. Another of this account's
-/// devices deleted it in the private zone. Nobody meant to move it, so the delete is carried out where the record is.
+/// devices deleted it in the zone where it had been. Nobody meant to move it, so the delete is carried out where the
+/// record is.
 struct FollowerDelete {
   let ref: RecordRef
   /// The `mesh_zone.id` of the record's new zone.
@@ -50,6 +51,14 @@ final class Merger {
     let read = try transaction.catalog.heads.context(of: previous.author, records.zone.id)
     seen = read
     return read
+  }
+
+  /// Returns whether a device belongs to this account: only this account's devices write in the private zone.
+  func isOfThisAccount(_ device: DeviceID) throws -> Bool {
+    if device == transaction.device { return true }
+    let catalog = transaction.catalog
+    guard let zone = try catalog.zones().privateZone else { return false }
+    return try catalog.heads.all(zone).contains { try catalog.author($0.author).device == device }
   }
 
   /// Merges the part's rows in `part.rows`.
@@ -222,19 +231,25 @@ final class Merger {
       }
     }
 
-    /// Decides whether a delete in the private zone is carried out in the zone to which another device has moved the
-    /// record. It is if the record only followed its parent. The root of a share never does.
+    /// Decides whether a delete is carried out in the zone to which another device has moved the record. It is if the
+    /// record only followed its parent, and a device of this account deleted it. The root of a share never follows.
     private func deletesFollower(
       _ ref: RecordRef, left zone: Int64, to place: ZoneRecords, delete: Stamp, birth: Stamp
     ) throws -> Bool {
       let zones = try merger.transaction.catalog.zones()
-      guard zone == zones.privateZone, zones.mayWrite(place.zone.id),
+      guard try isOwn(zone), try merger.isOfThisAccount(delete.author.device), zones.mayWrite(place.zone.id),
         let table = merger.transaction.catalog.table(ref.table),
         zones.share(rootedAt: RecordName(table: table.schema.name, key: ref.key), shownBy: place.zone.id) == nil
       else { return false }
       merger.followerDeletes.append(
         FollowerDelete(ref: ref, zone: place.zone.id, delete: delete, birth: birth))
       return true
+    }
+
+    /// Returns whether the zone is this account's private zone, or a share that it owns.
+    private func isOwn(_ zone: Int64) throws -> Bool {
+      let zones = try merger.transaction.catalog.zones()
+      return zone == zones.privateZone || zones.entries[zone].map { $0.role == .owned && $0.isOpen } ?? false
     }
 
     /// Notes a lost delete of a record that has moved from here to another zone. The device that deleted it didn't know

@@ -6,7 +6,7 @@ import Testing
 
 /// Programs that write between any two transactions of a move.
 @Suite struct InterruptedMoveTests {
-  private static let (home, share) = (SharedList.home, Member.zone(4))
+  fileprivate static let (home, share) = (SharedList.home, Member.zone(4))
 
   /// Gives the member a store that lets `body` run right before each of its transactions.
   private func interrupt(_ member: Member, _ body: @escaping () -> Void) throws {
@@ -108,64 +108,96 @@ import Testing
     #expect(lost.map(\.column) == [nil] && lost.map(\.loser.author.device) == [alice.device])
   }
 
-  @Test("one program's writes are all kept while two devices of its account move the same records", arguments: 0..<25)
-  func twoMovers(seed: Int) throws {
-    var generator = SplitMix64(seed: UInt64(seed))
-    let (alice, laptop) = (try SharedList.alice(), try SharedList.laptop())
-    let count = 30
-    try alice.run(
-      """
-      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
-        INSERT INTO reminders SELECT 'x' || i, 'M', 'x', 0 FROM n;
-      INSERT INTO steps SELECT 's' || id, id, 'step' FROM reminders WHERE id LIKE 'x%'
-      """)
-    try converge([alice, laptop])
-    var expected = Dictionary(uniqueKeysWithValues: (1...count).map { ("x\($0)", "x") })
-    let standing = ZoneStanding(zone: Self.share, role: .owned, root: RecordName(table: "lists", key: .text("M")))
-    var shared: Set<Int> = []
-    for step in 0..<120 {
-      let (one, other) = step % 2 == 0 ? (alice, laptop) : (laptop, alice)
-      switch Int.random(in: 0..<6, using: &generator) {
-      case 0 where step > 10 && !shared.contains(step % 2):
-        try one.stand(standing)
-        shared.insert(step % 2)
-      case 1...2: _ = try one.step()
-      case 3:
-        // A device knows its account's shares before it gets change sets that follow from them.
-        if shared.contains((step + 1) % 2), shared.insert(step % 2).inserted { try one.stand(standing) }
-        for zone in one.standings.map(\.zone) where other.standings.contains(where: { $0.zone == zone }) {
-          try one.store(of: zone, from: other)
-          _ = try one.store.merges.apply(zone, one.reader(zone), flushing: one.writers(), now: one.now)
-        }
-      default:
-        alice.now += 5
-        let id = "x\(Int.random(in: 1...count, using: &generator))"
-        guard expected[id] != nil else { continue }
-        if Bool.random(using: &generator) {
-          try alice.run("DELETE FROM reminders WHERE id = '\(id)'")
-          expected[id] = nil
-        } else {
-          try alice.run("UPDATE reminders SET title = '\(step)' WHERE id = '\(id)'")
-          expected[id] = "\(step)"
+  /// Two devices that move the same records, and a program on Alice's device.
+  private struct TwoMovers {
+    let alice: Member
+    let laptop: Member
+    /// The list and the title of each reminder.
+    private(set) var expected: [String: String] = [:]
+
+    /// - Parameter betweenShares: Whether the program moves reminders as well.
+    init(seed: Int, betweenShares: Bool) throws {
+      (alice, laptop) = (try SharedList.alice(), try SharedList.laptop())
+      var generator = SplitMix64(seed: UInt64(seed))
+      let count = 30
+      try alice.run(
+        """
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+          INSERT INTO reminders SELECT 'x' || i, 'M', 'x', 0 FROM n;
+        INSERT INTO steps SELECT 's' || id, id, 'step' FROM reminders WHERE id LIKE 'x%'
+        """)
+      try converge([alice, laptop])
+      expected = Dictionary(uniqueKeysWithValues: (1...count).map { ("x\($0)", "M|x") })
+      let root = RecordName(table: "lists", key: .text("M"))
+      let standing = ZoneStanding(zone: InterruptedMoveTests.share, role: .owned, root: root)
+      var shared: Set<Int> = []
+      for step in 0..<120 {
+        let (one, other) = step % 2 == 0 ? (alice, laptop) : (laptop, alice)
+        switch Int.random(in: 0..<6, using: &generator) {
+        case 0 where step > 10 && !shared.contains(step % 2):
+          try one.stand(standing)
+          shared.insert(step % 2)
+        case 1...2: _ = try one.step()
+        case 3:
+          // A device knows its account's shares before it gets change sets that follow from them.
+          if shared.contains((step + 1) % 2), shared.insert(step % 2).inserted { try one.stand(standing) }
+          for zone in one.standings.map(\.zone) where other.standings.contains(where: { $0.zone == zone }) {
+            try one.store(of: zone, from: other)
+            _ = try one.store.merges.apply(zone, one.reader(zone), flushing: one.writers(), now: one.now)
+          }
+        default:
+          alice.now += 5
+          let id = "x\(Int.random(in: 1...count, using: &generator))"
+          guard let old = expected[id] else { continue }
+          switch Int.random(in: 0..<(betweenShares ? 3 : 2), using: &generator) {
+          case 0:
+            try alice.run("DELETE FROM reminders WHERE id = '\(id)'")
+            expected[id] = nil
+          case 1:
+            try alice.run("UPDATE reminders SET title = '\(step)' WHERE id = '\(id)'")
+            expected[id] = "\(old.prefix(2))\(step)"
+          default:
+            let list = Bool.random(using: &generator) ? "L" : "M"
+            try alice.run("UPDATE reminders SET list = '\(list)', title = '\(step)' WHERE id = '\(id)'")
+            expected[id] = "\(list)|\(step)"
+          }
         }
       }
+      for device in [alice, laptop] { try device.stand(standing) }
+      try converge([alice, laptop])
     }
-    for device in [alice, laptop] { try device.stand(standing) }
-    try converge([alice, laptop])
-    let wanted = Set(expected.map { "\($0.key)|\($0.value)|1" })
-    for device in [alice, laptop] {
-      let rows = Set(
-        try device.rows(
-          """
-          SELECT id, title, (SELECT count(*) FROM steps WHERE reminder = reminders.id) FROM reminders WHERE id LIKE 'x%'
-          """))
-      #expect(rows.subtracting(wanted) == [])
-      #expect(wanted.subtracting(rows) == [])
-      #expect(try device.store.conflicts.list(limit: 9).map { "\($0.key) \($0.column ?? "")" } == [])
-      #expect(try device.held() == [:])
-    }
-    for zone in alice.standings.map(\.zone) {
-      #expect(try alice.store.zones.digest(zone) == laptop.store.zones.digest(zone))
+
+    /// Expects that both devices have what the program wrote, and that nothing is listed as lost.
+    func check() throws {
+      let wanted = Set(expected.map { "\($0.key)|\($0.value)" })
+      for device in [alice, laptop] {
+        let rows = Set(try device.rows("SELECT id, list, title FROM reminders WHERE id LIKE 'x%'"))
+        #expect(rows.subtracting(wanted) == [])
+        #expect(wanted.subtracting(rows) == [])
+        let conflicts = try device.store.conflicts.list(limit: 9).map { "\($0.key) \($0.column ?? "")" }
+        #expect(conflicts == [])
+      }
+      for zone in alice.standings.map(\.zone) {
+        #expect(try alice.store.zones.digest(zone) == laptop.store.zones.digest(zone))
+      }
     }
   }
+
+  @Test("one program's writes are all kept while two devices of its account move the same records", arguments: 0..<25)
+  func twoMovers(seed: Int) throws {
+    let movers = try TwoMovers(seed: seed, betweenShares: false)
+    try movers.check()
+    for device in [movers.alice, movers.laptop] {
+      #expect(
+        try device.rows(
+          """
+          SELECT r.id, s.id FROM reminders r FULL JOIN steps s ON s.reminder = r.id
+          WHERE (r.id LIKE 'x%' OR s.id LIKE 'sx%') AND (r.id IS NULL OR s.id IS NULL)
+          """) == [])
+      #expect(try device.held() == [:])
+    }
+  }
+
+  @Test("a program that moves rows between shares deletes and edits them for good", arguments: 0..<12)
+  func twoMoversBetweenShares(seed: Int) throws { try TwoMovers(seed: seed, betweenShares: true).check() }
 }

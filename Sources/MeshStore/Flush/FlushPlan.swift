@@ -63,6 +63,8 @@ struct FlushPlan {
     let ref: RecordRef
     let table: TableForm
     let state: ZoneRecords.State
+    /// The values in the other zone of columns whose first increments are sent now. The row has the increments already.
+    let former: [Int64: Value]
     /// The `mesh_zone.id` of the other zone.
     let zone: Int64
     /// The `mesh_zone.id` of this zone.

@@ -264,7 +264,7 @@ struct Flusher {
       if !placed.state.isAlive, placed.table.isHere { try materialiser.vacate(placed.ref, placed.table) }
     }
     for vacated in plan.vacated { try vacate(vacated, materialiser) }
-    for arrival in plan.arrivals { try materialiser.arrive(arrival.ref, arrival.state, from: arrival.zone) }
+    for arrival in plan.arrivals { try materialiser.arrive(arrival) }
     for ref in plan.rechecked { materialiser.check(ref) }
     for ref in plan.reshown { try materialiser.show(ref, overwriting: true) }
     try materialiser.settle()

@@ -26,6 +26,7 @@ struct MovePlanner {
     }
     let isNew = old?.isAlive != true
     var state = try source.state(before: entry, record)
+    let former = state.cells.filter { record.extra[$0.key] == nil && entry.before($0.key) != nil }.mapValues(\.value)
     var generation = (old?.generation ?? 0).nextGeneration
     var edits = try edits(entry, row, of: record, after: old)
     var losses = unseen(state, of: record, overwrittenBy: edits, entry)
@@ -57,7 +58,8 @@ struct MovePlanner {
     planner.plan.clock.witness(life.time)
     planner.plan.losses += losses
     planner.plan.arrivals.append(
-      .init(ref: entry.ref, table: entry.table, state: state, zone: zone, to: records.zone.id))
+      .init(
+        ref: entry.ref, table: entry.table, state: state, former: former, zone: zone, to: records.zone.id))
     return true
   }
 

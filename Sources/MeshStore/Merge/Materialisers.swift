@@ -69,8 +69,10 @@ extension Materialiser {
 
   /// Keeps the record's values, and leaves its row to another zone's record, which overwrites it.
   ///
-  /// - Parameter isOver: True if the row already has the other record's values, or stays as it is.
-  func yield(_ ref: RecordRef, isOver: Bool) throws {
+  /// - Parameters:
+  ///   - isOver: True if the row already has the other record's values, or stays as it is.
+  ///   - former: The record's values in columns in which the row has others.
+  func yield(_ ref: RecordRef, isOver: Bool, former: [Int64: Value] = [:]) throws {
     guard let record = try records.load(ref), record.isShown else { return }
     var held = record
     if !isOver, let table = transaction.catalog.table(ref.table) {
@@ -78,7 +80,7 @@ extension Materialiser {
     } else {
       held.extra = try records.values(ref, record)
       for (column, value) in record.shown where record.extra[column] == nil { held.extra[column] = value }
-      held.extra = held.extra.filter { !$0.value.isUnread }
+      held.extra = held.extra.filter { !$0.value.isUnread }.merging(former) { $1 }
     }
     held.shown = [:]
     held.held = .slotTaken
@@ -115,10 +117,11 @@ extension Materialiser {
   }
 
   /// Handles a record that moved here from another zone, with its row unchanged.
-  func arrive(_ ref: RecordRef, _ state: State, from zone: Int64) throws {
+  func arrive(_ arrival: FlushPlan.Arrival) throws {
+    let (ref, state, zone) = (arrival.ref, arrival.state, arrival.zone)
     let left = try others?.of(zone)
     let source = try left?.records.load(ref)
-    try left?.yield(ref, isOver: true)
+    try left?.yield(ref, isOver: true, former: arrival.former)
     let old = try records.load(ref)
     // The former zone may have kept the row from a zone that comes before this one.
     if let first = try others?.heir(ref, besides: zone), let table = transaction.catalog.table(ref.table),

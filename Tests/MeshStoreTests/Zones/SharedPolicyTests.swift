@@ -51,6 +51,26 @@ import Testing
     #expect(try alice.store.zones.digest(SharedList.share) == bob.store.zones.digest(SharedList.share))
   }
 
+  @Test("the first increment counts once if the record moves on before it has left", arguments: 0..<8)
+  func movedOnWithItsFirstIncrement(steps: Int) throws {
+    let (alice, laptop, bob) = try members()
+    try alice.run("INSERT INTO reminders VALUES ('n', 'M', 'tea', 5), ('m', 'L', 'tea', 5)")
+    try converge([alice, laptop, bob])
+    for (key, lists) in ["n": ["L", "M"], "m": ["M", "L"]] {
+      try alice.run("UPDATE reminders SET list = '\(lists[0])', done = done + 10 WHERE id = '\(key)'")
+      for _ in 0..<steps { _ = try alice.step() }
+      try alice.run("UPDATE reminders SET list = '\(lists[1])', done = done + 100 WHERE id = '\(key)'")
+    }
+    try converge([alice, laptop, bob])
+    for member in [alice, laptop] {
+      for key in ["n", "m"] { #expect(try done(member, key) == ["115"]) }
+      #expect(try member.store.conflicts.list(limit: 9).isEmpty && member.held().isEmpty)
+    }
+    #expect(try done(bob, "m") == ["115"])
+    #expect(try alice.store.zones.digest(SharedList.share) == bob.store.zones.digest(SharedList.share))
+    #expect(try alice.store.zones.digest(SharedList.home) == laptop.store.zones.digest(SharedList.home))
+  }
+
   @Test("a record keeps its counts when it leaves a share and when it comes back")
   func moved() throws {
     let (alice, laptop, bob) = try members()

@@ -73,6 +73,74 @@ import Testing
     #expect(here.symmetricDifference(there) == [])
   }
 
+  @Test("a participant that moves rows between two shares keeps them, and their children", arguments: 0..<12)
+  func participantMovesBetweenShares(seed: Int) throws {
+    var generator = SplitMix64(seed: UInt64(seed))
+    let other = RecordName(table: "lists", key: .text("M"))
+    let bob = try Member(
+      9,
+      [
+        ZoneStanding(zone: SharedList.bobs, role: .privateZone),
+        ZoneStanding(zone: SharedList.share, role: .readWrite, root: SharedList.root),
+        ZoneStanding(zone: Self.share, role: .readWrite, root: other),
+      ])
+    let alice = try SharedList.alice()
+    try alice.stand(ZoneStanding(zone: Self.share, role: .owned, root: other))
+    let count = 20
+    try alice.run(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+        INSERT INTO reminders SELECT 'x' || i, iif(i % 2, 'L', 'M'), 'x', 0 FROM n;
+      INSERT INTO steps SELECT 's' || id, id, 'step' FROM reminders WHERE id LIKE 'x%'
+      """)
+    try alice.settle()
+    for zone in [SharedList.share, Self.share] { try bob.pull(zone, from: alice) }
+    var expected = Dictionary(
+      uniqueKeysWithValues: (1...count).map { ("x\($0)", (list: $0 % 2 == 1 ? "L" : "M", title: "step")) })
+    var writes = 0
+    func write() {
+      let id = "x\(Int.random(in: 1...count, using: &generator))"
+      guard var row = expected[id] else { return }
+      writes += 1
+      do {
+        switch Int.random(in: 0..<8, using: &generator) {
+        case 0:
+          try bob.run("DELETE FROM reminders WHERE id = '\(id)'")
+          expected[id] = nil
+          return
+        case 1...3:
+          row.title = "\(writes)"
+          try bob.run("UPDATE steps SET title = '\(row.title)' WHERE id = 's\(id)'")
+        default:
+          row.list = row.list == "L" ? "M" : "L"
+          try bob.run("UPDATE reminders SET list = '\(row.list)' WHERE id = '\(id)'")
+        }
+        expected[id] = row
+      } catch {
+        Issue.record("a program can't write: \(error)")
+      }
+    }
+    try interrupt(bob) { if writes < 150, Bool.random(using: &generator) { write() } }
+    for _ in 0..<40 {
+      write()
+      for _ in 0..<Int.random(in: 0..<4, using: &generator) { _ = try bob.step() }
+    }
+    try bob.settle()
+    for zone in [SharedList.share, Self.share] { try alice.pull(zone, from: bob) }
+    let wanted = Set(expected.map { "\($0.key)|\($0.value.list)|\($0.value.title)" })
+    for member in [bob, alice] {
+      let rows = Set(
+        try member.rows(
+          """
+          SELECT r.id, list, s.title FROM reminders r LEFT JOIN steps s ON s.reminder = r.id WHERE r.id LIKE 'x%'
+          """))
+      #expect(rows.subtracting(wanted) == [])
+      #expect(wanted.subtracting(rows) == [])
+      let held = try member.held()
+      #expect(held == [:])
+    }
+  }
+
   @Test("rows that are being flushed are all captured when the first share is made", arguments: 0..<9)
   func firstShare(steps: Int) throws {
     let alice = try Member(1, [SharedList.mine])

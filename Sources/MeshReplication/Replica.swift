@@ -241,6 +241,7 @@ package final class Replica: Part {
     case .schemaRules(let tables): schema.learn(link, tables)
     case .columnPolicies(let tables): schema.learn(link, tables)
     case .ownerPolicies(let owner, let tables): try schema.learn(link, tables, of: owner, now: now)
+    case .formerNames(let tables): schema.learn(link, tables)
     case .schema(let tables): try schema.learn(link, tables, now: now)
 
     case .changeSets(let zone, let changeSets): try intake.learn(link, zone, changeSets, now: now)

@@ -114,6 +114,9 @@ import Testing
         .ownerPolicies(
           mesh.accounts[1].state.id,
           [.init(table: "list", policies: [.init(column: "title", policy: .counter, time: 7)])]),
+        .formerNames([
+          .init(table: "list", names: .init(tables: ["lists"], columns: [.init(name: "title", former: "name")]))
+        ]),
       ]
     }
 

@@ -23,6 +23,8 @@ package struct SchemaDescription: Hashable, Sendable {
   package var rules: SchemaRules?
   /// The policies of columns that the sender is entitled to set.
   package var policies: [ColumnPolicySetting] = []
+  /// The names that the table and its columns had before, if the sender is entitled to say so.
+  package var formerNames = FormerNames()
 
   package init(
     name: String, columns: [Column], key: Int, foreignKeys: [ForeignKey] = [], isStrict: Bool = false,
@@ -133,7 +135,8 @@ extension SchemaDescription {
   }
 
   /// Writes name · flags · columns (name, declared type, flags, collation, default if flagged) · key · foreign keys
-  /// (column, parent, on delete, on update). The rules and the policies are written separately.
+  /// (column, parent, on delete, on update). The rules, the policies and the former names are
+  /// written separately.
   package func write(to writer: inout ByteWriter) {
     writer.text(name)
     writer.byte(

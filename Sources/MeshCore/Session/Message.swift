@@ -50,6 +50,8 @@ package enum Message: Hashable, Sendable {
   /// The policies that the owner of shares set, told by another device of the receiver's account. Earlier programs skip
   /// the tag.
   case ownerPolicies(AccountID, [NamedPolicies])
+  /// The former names of tables in the next `schema` message, and of their columns. Earlier programs skip the tag.
+  case formerNames([NamedFormerNames])
   /// Asks for a `pong` with the same number, to notice a peer that went away.
   case ping(UInt64)
   /// The answer to the `ping` with that number.
@@ -133,7 +135,7 @@ package enum Message: Hashable, Sendable {
     case want, changeSets, upToDate, have, announceOnly, credit, acknowledgement, digest, digestRequest, schema
     case ping, pong, tips, excerptRequest, excerpt, clock, accountHeads, shareClaim
     case assetWant, assetChunk, assetHas, assetBacklog, schemaRules, accountName
-    case columnPolicies, ownerPolicies
+    case columnPolicies, ownerPolicies, formerNames
   }
 
   /// The wire form: the tag, then the fields without padding.
@@ -163,6 +165,7 @@ package enum Message: Hashable, Sendable {
     case .schemaRules(let tables): Self.bytes(.schemaRules, Field.rules(tables))
     case .columnPolicies(let tables): Self.bytes(.columnPolicies, Field.policies(tables))
     case .ownerPolicies(let owner, let tables): Self.bytes(.ownerPolicies, owner, Field.policies(tables))
+    case .formerNames(let tables): Self.bytes(.formerNames, Field.formerNames(tables))
     case .ping(let number): Self.bytes(.ping, Field.word(number))
     case .pong(let number): Self.bytes(.pong, Field.word(number))
     case .tips(let zone, let tips): Self.bytes(.tips, zone, Field.tips(tips))
@@ -223,6 +226,7 @@ package enum Message: Hashable, Sendable {
     case .schemaRules: .schemaRules(try reader.field(Field.rules))
     case .columnPolicies: .columnPolicies(try reader.field(Field.policies))
     case .ownerPolicies: .ownerPolicies(try reader.field(), try reader.field(Field.policies))
+    case .formerNames: .formerNames(try reader.field(Field.formerNames))
     case .ping: .ping(try reader.field(Field.word))
     case .pong: .pong(try reader.field(Field.word))
     case .tips: .tips(try reader.field(), try reader.field(Field.tips))

@@ -17,6 +17,7 @@ extension DeviceClaim: PlainField {}
 extension Hello: PlainField {}
 extension Identifier: PlainField {}
 extension NamedPolicies: PlainField {}
+extension NamedFormerNames: PlainField {}
 extension SchemaDescription: PlainField {}
 extension ShareClaim: PlainField {}
 extension VersionVector: PlainField {}
@@ -88,6 +89,7 @@ enum MessageField {
   static let schema: FieldForm<[SchemaDescription]> = list(Limits.tables, "tables", of: plain())
   static let rules: FieldForm<[NamedRules]> = list(Limits.tables, "tables", of: plain())
   static let policies: FieldForm<[NamedPolicies]> = list(Limits.tables, "tables", of: plain())
+  static let formerNames: FieldForm<[NamedFormerNames]> = list(Limits.tables, "tables", of: plain())
   static let tips: FieldForm<[Author: Message.LogTip]> = map(
     Limits.authors, "authors", by: "authors", of: plain())
   static let headers = blobs(Limits.excerpt, Limits.signedHeader, "signed header")

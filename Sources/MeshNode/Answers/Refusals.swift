@@ -76,6 +76,7 @@ extension DiscardError: Refusing {
       case .several: "record.ambiguous"
       case .notPermitted: "record.notPermitted"
       case .root: "share.root"
+      case .renamed: "table.renamed"
       case .written: "record.changed"
       @unknown default: "discard.failed"
       }

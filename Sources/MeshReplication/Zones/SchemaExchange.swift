@@ -19,6 +19,8 @@ final class SchemaExchange: Part {
     let policies = Self.fitting(ruled.map { NamedPolicies(table: $0.name, policies: $0.policies) })
     if !policies.isEmpty { sessions.send(link, .columnPolicies(policies)) }
     try sendOwnerPolicies(link)
+    let formerNames = Self.fitting(ruled.map { NamedFormerNames(table: $0.name, names: $0.formerNames) })
+    if !formerNames.isEmpty { sessions.send(link, .formerNames(formerNames)) }
     sessions.send(link, .schema(tables))
   }
 
@@ -44,6 +46,12 @@ final class SchemaExchange: Part {
 
   /// Keeps policies of columns until the description of the tables arrives.
   func learn(_ link: LinkID, _ tables: [NamedPolicies]) {
+    guard let account = sessions[link]?.peer?.account, mayRule(account) else { return }
+    sessions[link]?.schema.note(tables)
+  }
+
+  /// Keeps former names of tables and columns until the description of the tables arrives.
+  func learn(_ link: LinkID, _ tables: [NamedFormerNames]) {
     guard let account = sessions[link]?.peer?.account, mayRule(account) else { return }
     sessions[link]?.schema.note(tables)
   }
@@ -113,6 +121,7 @@ final class SchemaExchange: Part {
       policed.policies = (session.schema.policies[table.name.folded] ?? []).filter {
         names.contains($0.column.folded) && isTimely($0, now: now)
       }
+      policed.formerNames = session.schema.formerNames[table.name.folded] ?? FormerNames()
       var described = policed
       described.rules = session.schema.rules[table.name.folded]
       return (try? described.check()) == nil ? policed : described
@@ -159,6 +168,19 @@ final class SchemaExchange: Part {
     }
   }
 
+  /// Returns the former names of the tables, as many as one message carries.
+  private static func fitting(_ tables: [NamedFormerNames]) -> [NamedFormerNames] {
+    var room = Limits.message / 2
+    return tables.compactMap { table in
+      let names = FormerNames(
+        tables: Array(table.names.tables.prefix(FormerNames.tableLimit)),
+        columns: Array(table.names.columns.prefix(FormerNames.columnLimit)))
+      guard !names.isEmpty else { return nil }
+      room -= (1 + names.tables.count + 2 * names.columns.count) * Limits.name
+      return room < 0 ? nil : NamedFormerNames(table: table.table, names: names)
+    }
+  }
+
   /// Returns the tables about which this account and another exchange descriptions.
   private func concerning(_ other: AccountID, _ tables: [SchemaDescription]) -> [SchemaDescription] {
     guard other != account.id else { return tables }
@@ -178,10 +200,11 @@ final class SchemaExchange: Part {
   }
 }
 
-/// The expressions and policies of the tables in the peer's next description, by the tables' names.
+/// The expressions, policies and former names of the tables in the peer's next description, by the tables' names.
 struct SchemaProgress {
   private(set) var rules: [FoldedName: SchemaRules] = [:]
   private(set) var policies: [FoldedName: [ColumnPolicySetting]] = [:]
+  private(set) var formerNames: [FoldedName: FormerNames] = [:]
 
   mutating func note(_ tables: [NamedRules]) {
     rules = Dictionary(tables.map { ($0.table.folded, $0.rules) }, uniquingKeysWith: { first, _ in first })
@@ -191,5 +214,9 @@ struct SchemaProgress {
     policies = Dictionary(tables.map { ($0.table.folded, $0.policies) }, uniquingKeysWith: { first, _ in first })
   }
 
-  mutating func clear() { (rules, policies) = ([:], [:]) }
+  mutating func note(_ tables: [NamedFormerNames]) {
+    formerNames = Dictionary(tables.map { ($0.table.folded, $0.names) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  mutating func clear() { (rules, policies, formerNames) = ([:], [:], [:]) }
 }

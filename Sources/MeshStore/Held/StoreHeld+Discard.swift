@@ -24,6 +24,8 @@ package enum DiscardError: Error, Hashable, Sendable, CustomStringConvertible {
   case notPermitted
   /// The record is the root of a share.
   case root
+  /// The table was renamed, and its new one has the record.
+  case renamed(table: String, key: Value, to: String)
   /// A row with the key was written and is not merged yet.
   case written(table: String, key: Value)
 
@@ -46,6 +48,9 @@ package enum DiscardError: Error, Hashable, Sendable, CustomStringConvertible {
     case .root:
       "the record is the root of a share. If the share is yours, end it: mesh share stop SHARE. Otherwise leave it: "
         + "mesh share leave SHARE"
+    case .renamed(let table, let key, let new):
+      "\(table) was renamed to \(new), and the row \(key.named) of \(new) is this record: discarding it would delete that "
+        + "row on all devices. To do so, delete the row."
     case .written(let table, let key):
       "a row with the key \(key.named) was written to \(table) meanwhile: look at the row, and run the command again."
     }
@@ -130,8 +135,22 @@ private struct Discarding: Step {
     if let root = zones.entries[zone.id]?.root, root.key == ref.key, root.table.folded == name.folded {
       throw DiscardError.root
     }
+    if let new = try successor(of: ref, zone) { throw DiscardError.renamed(table: name, key: ref.key, to: new) }
     guard reason != .slotTaken, let table = catalog.table(ref.table) else { return }
     if try sql.exists(table.selectKey, [ref.key]) { throw DiscardError.written(table: name, key: ref.key) }
+  }
+
+  /// Returns the table that has the record under a later name, or nil if none has. A device that renames a table writes
+  /// its records again with the same lives. Devices that have the former name take a delete of one for the other.
+  private func successor(of ref: RecordRef, _ zone: ZoneCounters) throws -> String? {
+    guard catalog.table(ref.table) == nil else { return nil }
+    let records = ZoneRecords(transaction, zone: zone)
+    guard let life = try records.load(ref).flatMap({ try records.state(ref, $0).life }) else { return nil }
+    return try catalog.allTables.first { table in
+      let other = RecordRef(table: table.id, key: ref.key)
+      guard let record = try records.load(other), record.isAlive else { return false }
+      return try records.state(other, record).life == life
+    }?.schema.name
   }
 
   /// Notes the delete as a trigger would. If another zone's record has the row, only this zone loses its record, as

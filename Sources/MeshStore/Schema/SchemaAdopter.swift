@@ -50,10 +50,16 @@ struct SchemaAdopter: Step {
     return plan
   }
 
-  /// Returns the described columns that a table doesn't have, except former names of its columns.
+  /// Returns the described columns that a table doesn't have, except former names of its columns. A column that is
+  /// described beside the one that was renamed is a new one.
   private func lacking(_ description: SchemaDescription, _ here: TableSchema?) throws -> [Int] {
     let table = try here.flatMap { try TrackedTable.read(db, name: $0.name) }.flatMap { catalog.table($0.id) }
-    let former = Set(try (table?.successors ?? [:]).keys.map { try catalog.column($0).name.folded })
+    let described = Set(description.columns.map(\.name.folded))
+    let former = try (table?.successors ?? [:]).reduce(into: Set<FoldedName>()) { former, renaming in
+      if try !described.contains(catalog.column(renaming.value).name.folded) {
+        former.insert(try catalog.column(renaming.key).name.folded)
+      }
+    }
     return description.lacking(here).filter { !former.contains(description.columns[$0].name.folded) }
   }
 
@@ -68,8 +74,16 @@ struct SchemaAdopter: Step {
     guard !lacking.isEmpty,
       let table = try TrackedTable.read(db, name: description.name).flatMap({ catalog.table($0.id) })
     else { return [:] }
+    var renamed: [Int: String] = [:]
+    let successors = description.formerNames.successors(description.columns.map(\.name))
+    for column in table.columns {
+      guard let name = successors[column.name.folded]?.folded else { continue }
+      for index in lacking where description.columns[index].name.folded == name {
+        renamed[index] = column.schema.name
+      }
+    }
     var indexes: [Int64: Int] = [:]
-    for index in lacking {
+    for index in lacking where renamed[index] == nil {
       if let column = try catalog.knownColumn(description.columns[index].name, of: table.id) { indexes[column] = index }
     }
     let others =
@@ -77,8 +91,7 @@ struct SchemaAdopter: Step {
       ? []
       : ForeignSchemas(transaction: transaction).list(trusts: trusts).filter { trusts($0.device) }.map(\.table)
         .filter { $0.name.folded == description.name.folded }.map { Set($0.columns.map(\.name.folded)) }
-    guard !others.isEmpty else { return [:] }
-    var renamed: [Int: String] = [:]
+    guard !others.isEmpty else { return renamed }
     for (record, values) in try someRecords(of: table) {
       let stamps = Dictionary(
         record.columns.map { ($0.column, $0.stamp) }, uniquingKeysWith: { first, _ in first })

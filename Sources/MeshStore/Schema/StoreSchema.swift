@@ -11,6 +11,7 @@ package struct StoreSchema: SchemaStore, StorePart {
         var description = table.schema?.travelling
         description?.isPrivate = table.isPrivate
         description?.policies = try transaction.policies.own(of: table.name)
+        description?.formerNames = try FormerNaming(transaction: transaction).names(of: table.id)
         return description
       }
     }
@@ -24,6 +25,7 @@ package struct StoreSchema: SchemaStore, StorePart {
       for var description in descriptions {
         description.isPrivate = isOwn && description.isPrivate
         try transaction.foreignSchemas.insert(description, of: device)
+        try FormerNaming(transaction: transaction).take(description)
       }
       let owner = isOwn ? nil : owners.account(certifying: device)
       let hasNew = try descriptions.reduce(false) { hasNew, description in
@@ -65,17 +67,44 @@ package struct StoreSchema: SchemaStore, StorePart {
       let all = try ForeignSchemas(transaction: transaction).list(trusts: trusts).filter {
         try trusts($0.device) || !isOthers($0.table.name)
       }
+      let former = Set(all.flatMap(\.table.formerNames.tables).map(\.folded))
       var merged: [SchemaDescription] = []
-      for (_, tables) in Dictionary(grouping: all.map(\.table), by: \.name.folded).sorted(by: { $0.key < $1.key }) {
-        // A table with expressions comes first, because its rules are about its own columns.
-        let ranked = tables.filter { $0.rules != nil } + tables.filter { $0.rules == nil }
-        var table = ranked[0]
-        var names = Set(table.columns.map(\.name.folded))
-        for next in ranked.dropFirst() { table.addColumns(of: next, besides: &names) }
-        merged.append(table)
+      for (name, tables) in Dictionary(grouping: all.map(\.table), by: \.name.folded).sorted(by: { $0.key < $1.key }) {
+        // Some devices have not renamed it yet.
+        if try former.contains(name) && TableSchema.kind(transaction.db, tables[0].name) == nil { continue }
+        merged.append(try merge(tables, transaction))
       }
       return merged
     }
+  }
+
+  /// Merges what several devices say of one table. A column that was renamed counts only under its present name.
+  private func merge(_ tables: [SchemaDescription], _ transaction: Transaction) throws -> SchemaDescription {
+    var formerNames = FormerNames()
+    if let known = transaction.catalog.knownTable(tables[0].name) {
+      formerNames = try FormerNaming(transaction: transaction).names(of: known)
+    }
+    for table in tables {
+      formerNames.tables += table.formerNames.tables
+      formerNames.columns += table.formerNames.columns
+    }
+    let columns = tables.map { Set($0.columns.map(\.name.folded)) }
+    let renamed = tables.reduce(into: Set<FoldedName>()) { renamed, table in
+      for (former, name) in formerNames.successors(table.columns.map(\.name)) {
+        // A device that has both has given the name to a new column.
+        if !columns.contains(where: { $0.isSuperset(of: [former, name.folded]) }) { renamed.insert(former) }
+      }
+    }
+    func isBehind(_ table: SchemaDescription) -> Bool { table.columns.contains { renamed.contains($0.name.folded) } }
+    // A table with expressions comes first, because its rules are about its own columns.
+    let ranked = [(false, true), (false, false), (true, true), (true, false)].flatMap { behind, ruled in
+      tables.filter { isBehind($0) == behind && ($0.rules != nil) == ruled }
+    }
+    var table = ranked[0]
+    var names = Set(table.columns.map(\.name.folded)).union(renamed)
+    for next in ranked.dropFirst() { table.addColumns(of: next, besides: &names) }
+    table.formerNames = formerNames
+    return table
   }
 
   /// A table or columns that other devices have and this file lacks.
@@ -156,6 +185,9 @@ package struct StoreSchema: SchemaStore, StorePart {
       }
       _ = try TableInstaller(transaction: transaction).install(
         names(false, besides: tracked), private: names(true, besides: tracked), integerKeys: integerKeys || keyed)
+      for description in descriptions {
+        try FormerNaming(transaction: transaction).take(description)
+      }
       return adoption
     }
     try capture.takeIn(now: now)
@@ -206,6 +238,7 @@ struct ForeignSchemas: Step {
     try foreignSchemas.list().compactMap { entry in
       guard let device = entry.device else { return nil }
       var described = entry.table
+      if trusts(device) { described.formerNames = entry.formerNames }
       if trusts(device), let bytes = entry.rules {
         var reader = ByteReader(bytes)
         described.rules = try? SchemaRules(from: &reader)

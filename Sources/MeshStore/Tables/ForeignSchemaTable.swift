@@ -9,6 +9,7 @@ struct ForeignSchemaTable {
     let table: SchemaDescription
     /// The encoded rules. Nil if the device told none.
     let rules: [UInt8]?
+    let formerNames: FormerNames
   }
 
   func devices() throws -> [DeviceID] {
@@ -17,21 +18,28 @@ struct ForeignSchemaTable {
 
   /// Returns all descriptions, in the order of names and devices.
   func list() throws -> [Entry] {
-    try sql.all("SELECT device, bytes, rules FROM mesh_foreign_schema ORDER BY name, device") { row in
+    try sql.all("SELECT device, bytes, rules, names FROM mesh_foreign_schema ORDER BY name, device") { row in
       var reader = ByteReader(row.bytes(1))
-      return Entry(
-        device: DeviceID(row.bytes(0)), table: try SchemaDescription(from: &reader), rules: row.optionalBytes(2))
+      let table = try SchemaDescription(from: &reader)
+      var names = FormerNames()
+      if let bytes = row.optionalBytes(3) {
+        var reader = ByteReader(bytes)
+        names = try FormerNames(from: &reader)
+      }
+      return Entry(device: DeviceID(row.bytes(0)), table: table, rules: row.optionalBytes(2), formerNames: names)
     }
   }
 
   func insert(_ description: SchemaDescription, of device: DeviceID) throws {
     var writer = ByteWriter()
     description.write(to: &writer)
+    var names = ByteWriter()
+    description.formerNames.write(to: &names)
     try sql.run(
-      "INSERT OR REPLACE INTO mesh_foreign_schema (device, name, bytes, rules) VALUES (?, ?, ?, ?)",
+      "INSERT OR REPLACE INTO mesh_foreign_schema (device, name, bytes, rules, names) VALUES (?, ?, ?, ?, ?)",
       [
         .blob(device.bytes), .text(description.name), .blob(writer.bytes),
-        description.rules.map { .blob($0.encoded) } ?? .null,
+        description.rules.map { .blob($0.encoded) } ?? .null, .blob(names.bytes),
       ])
   }
 

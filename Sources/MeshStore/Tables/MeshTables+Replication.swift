@@ -59,6 +59,7 @@ extension MeshTables {
     }
     try updateLaterFormats(db, from: format)
     if format < 13 { try add("rules BLOB", to: "mesh_foreign_schema", db) }
+    if format < 23 { try add("names BLOB", to: "mesh_foreign_schema", db) }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
 
@@ -451,6 +452,7 @@ extension MeshTables {
       name TEXT NOT NULL COLLATE NOCASE,
       bytes BLOB NOT NULL,                        -- encoded description
       rules BLOB,                                 -- encoded rules; NULL if the device told none
+      names BLOB,                                 -- encoded former names; NULL if the device told none
       PRIMARY KEY (device, name)
     ) WITHOUT ROWID
     """

@@ -36,6 +36,10 @@ struct NameTable {
     return Dictionary(origins, uniquingKeysWith: { first, _ in first })
   }
 
+  func setOrigin(_ origin: Int64, of column: Int64) throws {
+    try sql.run("UPDATE mesh_column SET origin = ? WHERE id = ?", [.integer(origin), .integer(column)])
+  }
+
   /// Returns whether some column is a part of another one.
   func hasParts() throws -> Bool {
     try sql.exists("SELECT 1 FROM mesh_column WHERE name LIKE 'mesh\\_%' ESCAPE '\\' LIMIT 1")

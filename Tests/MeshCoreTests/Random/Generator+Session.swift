@@ -94,7 +94,7 @@ extension Generator {
     return rules
   }
 
-  static let messageKinds = 36
+  static let messageKinds = 37
 
   /// Every kind comes: `kind` is taken modulo their number.
   mutating func message(kind: Int) -> Message {
@@ -155,7 +155,16 @@ extension Generator {
       return .schemaRules(named)
     case 33: return .accountName(pick(["x", "Zoë"]))
     case 34: return .columnPolicies(policies())
-    default: return .ownerPolicies(identifier(), policies())
+    case 35: return .ownerPolicies(identifier(), policies())
+    default:
+      let named: [NamedFormerNames] = many(2) { generator in
+        NamedFormerNames(
+          table: "table",
+          names: FormerNames(
+            tables: generator.many(3) { "Table \($0.below(9))" },
+            columns: generator.many(3) { .init(name: "Column \($0.below(9))", former: "Column \($0.below(9))") }))
+      }
+      return .formerNames(named)
     }
   }
 

@@ -114,6 +114,11 @@ import Testing
       "owner policies": .ownerPolicies(
         world.account,
         [.init(table: "items", policies: [.init(column: "done", policy: .keepBoth, time: World.now)])]),
+      "former names": .formerNames([
+        .init(
+          table: "items",
+          names: .init(tables: ["things", "entries"], columns: [.init(name: "done", former: "isDone")]))
+      ]),
       "ping": .ping(15),
       "pong": .pong(15),
       "tips": .tips(
@@ -150,7 +155,7 @@ import Testing
   }
 
   @Test("a message with an unknown tag is skipped") func aMessageWithAnUnknownTagIsSkipped() throws {
-    #expect(try Message.decode([37]) == nil)
+    #expect(try Message.decode([99]) == nil)
     #expect(try Message.decode([0, 1, 2]) == nil)
     #expect(try Message.decode([255]) == nil)
   }

@@ -48,6 +48,7 @@ struct LeakCheck: MeshPart {
     case .schema(let tables): lookForTables(tables.map(\.name))
     case .schemaRules(let rules): lookForTables(rules.map(\.table))
     case .columnPolicies(let policies): lookForTables(policies.map(\.table))
+    case .formerNames(let names): lookForTables(names.map(\.table))
     default: break
     }
   }

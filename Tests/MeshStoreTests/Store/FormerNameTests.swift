@@ -1,0 +1,150 @@
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// Devices that learn from others which of two names is the later one.
+@Suite struct FormerNameTests {
+  private static let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a TEXT)"
+  private static let rename = "ALTER TABLE t RENAME COLUMN a TO b"
+
+  private func peers() throws -> (Peer, Peer) {
+    let (a, b) = (try Peer(1, schema: Self.schema, track: ["t"]), try Peer(2, schema: Self.schema, track: ["t"]))
+    try a.run("INSERT INTO t VALUES ('k', 'old'), ('l', 'other')")
+    try synchronize([a, b])
+    return (a, b)
+  }
+
+  /// A device that begins without a table, and creates what others describe.
+  private func joiner(_ seed: UInt8, hears peers: [Peer]) throws -> Peer {
+    let joiner = try Peer(seed)
+    for peer in peers { try tell(joiner, of: peer) }
+    try joiner.store.schema.adopt(joiner.store.schema.foreign(), now: joiner.now)
+    return joiner
+  }
+
+  /// What a device says of its tables, as another hears it.
+  private func tell(_ listener: Peer, of speaker: Peer) throws {
+    _ = try listener.store.schema.saveForeignSchema(
+      try speaker.store.schema.schemaDescriptions(), device: speaker.author.device, isOwn: true)
+  }
+
+  private func columns(_ peer: Peer) throws -> [String] { try peer.rows("SELECT name FROM pragma_table_info('t')") }
+
+  @Test("a device that created a table under its present names isn't told to rename it back", arguments: [false, true])
+  func joinsAmongBoth(hearsBoth: Bool) throws {
+    let (a, b) = try peers()
+    try a.run(Self.rename)
+    try a.flush()
+    let c = try joiner(3, hears: hearsBoth ? [b, a] : [a])
+    #expect(try columns(c) == ["\"id\"", "\"b\""])
+    try synchronize([a, b, c])
+    try tell(c, of: b)
+    #expect(try c.store.schema.missing() == [])
+    // It has learned the direction, and tells it: the device that renamed the column may be gone.
+    try tell(b, of: c)
+    #expect(try b.store.schema.missing().first?.renamed == ["a": "b"])
+    // What is still written under the former name goes on under the present one.
+    try b.run("UPDATE t SET a = 'late' WHERE id = 'k'")
+    try synchronize([b, c])
+    #expect(try c.rows("SELECT b FROM t WHERE id = 'k'") == ["\"late\""])
+    try b.store.schema.adopt(b.store.schema.foreign(), now: b.now)
+    try synchronize([a, b, c])
+    try expectEqual([a, b, c], "SELECT id, b FROM t ORDER BY id", ["\"k\"|\"late\"", "\"l\"|\"other\""])
+  }
+
+  @Test("a table that is created again after a column was renamed has the column once")
+  func createdAgain() throws {
+    let (a, b) = try peers()
+    try a.run(Self.rename)
+    try synchronize([a, b])
+    let c = try joiner(3, hears: [a])
+    try synchronize([a, c])
+    for other in [b, c] { try tell(a, of: other) }
+    try a.run("DROP TABLE t")
+    try a.flush()
+    try a.store.schema.adopt(a.store.schema.foreign(), now: a.now)
+    #expect(try columns(a) == ["\"id\"", "\"b\""])
+    try synchronize([a, b, c])
+    #expect(try a.rows("SELECT id, b FROM t ORDER BY id") == ["\"k\"|\"old\"", "\"l\"|\"other\""])
+  }
+
+  @Test("a new column that takes the former name of another one is missing elsewhere", arguments: [false, true])
+  func reusedName(hearsBoth: Bool) throws {
+    let (a, b) = try peers()
+    let early = try joiner(3, hears: [a])
+    for peer in [a, b] { try peer.run(Self.rename) }
+    try a.run("ALTER TABLE t ADD COLUMN a TEXT DEFAULT 'new'")
+    try synchronize([a, b, early])
+    try tell(b, of: a)
+    #expect(try b.store.schema.missing().first?.columns == ["a"])
+    let late = try joiner(4, hears: hearsBoth ? [early, b, a] : [a])
+    #expect(try Set(columns(late)) == ["\"id\"", "\"a\"", "\"b\""])
+    try synchronize([a, late])
+    #expect(try late.rows("SELECT id, b FROM t ORDER BY id") == ["\"k\"|\"old\"", "\"l\"|\"other\""])
+  }
+
+  @Test("a device that joins after a table was renamed holds nothing under the former name", arguments: [false, true])
+  func joinsAfterTableWasRenamed(hearsBoth: Bool) throws {
+    let (a, b) = try peers()
+    try a.run("ALTER TABLE t RENAME TO u")
+    try a.flush()
+    try a.store.tables.untrack(["t"])
+    try a.store.tables.track(tables: ["u"], now: a.now)
+    try a.flush()
+    let c = try joiner(3, hears: hearsBoth ? [b, a] : [a])
+    try synchronize([a, b, c])
+    #expect(try c.rows("SELECT name FROM sqlite_schema WHERE name IN ('t', 'u')") == ["\"u\""])
+    #expect(try c.store.held.list(limit: 9).isEmpty)
+    try tell(c, of: b)
+    #expect(try c.store.schema.missing() == [])
+    try b.run("UPDATE t SET a = 'late' WHERE id = 'k'; DELETE FROM t WHERE id = 'l'")
+    try synchronize([b, c])
+    #expect(try c.rows("SELECT id, a FROM u ORDER BY id") == ["\"k\"|\"late\""])
+  }
+
+  @Test("a held record of a renamed table is not discarded, because that would delete the row under the new name")
+  func discardedFormerName() throws {
+    let (a, b) = try peers()
+    try a.run("ALTER TABLE t RENAME TO u")
+    try a.flush()
+    try a.store.tables.untrack(["t"])
+    try a.store.tables.track(tables: ["u"], now: a.now)
+    try synchronize([a, b])
+    // This one was created by hand, and nobody has told it that the table was renamed.
+    let c = try Peer(3, schema: "CREATE TABLE u (id TEXT PRIMARY KEY NOT NULL, a TEXT)", track: ["u"])
+    try synchronize([a, c])
+    let key = Value.text(Array("k".utf8))
+    #expect(throws: DiscardError.renamed(table: "t", key: key, to: "u")) {
+      try c.store.held.discard(table: "t", keys: [[key]], now: c.now)
+    }
+  }
+
+  @Test("names that another device tells neither change what is known here, nor replace a column or table")
+  func unbelieved() throws {
+    let (a, b) = try peers()
+    func hear(_ names: FormerNames) throws {
+      var descriptions = try b.store.schema.schemaDescriptions()
+      descriptions[0].formerNames = names
+      _ = try a.store.schema.saveForeignSchema(descriptions, device: b.author.device, isOwn: true)
+    }
+    try a.run("ALTER TABLE t ADD COLUMN c TEXT; CREATE TABLE v (x)")
+    try a.flush()
+    let endless = (0..<2 * FormerNames.columnLimit).map { FormerNames.Column(name: "n\($0)", former: "n\($0 + 1)") }
+    for columns in [
+      [.init(name: "a", former: "c")], [.init(name: "c", former: "c")], [.init(name: "x", former: "y")],
+      [.init(name: "y", former: "z"), .init(name: "z", former: "y")],
+    ] as [[FormerNames.Column]] {
+      try hear(FormerNames(tables: ["v", "t"], columns: columns))
+    }
+    #expect(try a.store.schema.schemaDescriptions()[0].formerNames == FormerNames())
+    try hear(FormerNames(columns: [.init(name: "a", former: "n0")] + endless))
+    let known = try a.store.schema.schemaDescriptions()[0].formerNames
+    #expect(known.columns.count == FormerNames.columnLimit && known.columns.first?.former == "n0")
+    try hear(FormerNames(columns: [.init(name: "a", former: "other")]))
+    #expect(try a.store.schema.schemaDescriptions()[0].formerNames == known)
+    try a.run("UPDATE t SET a = 'goes on' WHERE id = 'k'")
+    try synchronize([a, b])
+    #expect(try b.rows("SELECT a FROM t WHERE id = 'k'") == ["\"goes on\""])
+  }
+}

@@ -31,10 +31,17 @@ struct Conflicts: AsyncParsableCommand {
   @Option(help: "Only this table.") var table: String?
   @Option(help: "Only this zone: its id or the beginning of it, or its name in mesh zones.") var zone: String?
   @Option(help: "Only values that this device wrote or overwrote: its name or id.") var device: String?
-  @Option(help: "Only conflicts found in this time: 90s, 15m, 2h, 7d.", transform: Duration.init(text:))
+  @Option(
+    parsing: .unconditional, help: "Only conflicts found in this time: 90s, 15m, 2h, 7d.",
+    transform: Duration.init(text:))
   var since: Duration?
-  @Option(help: "How many are shown, at most 1000. (default: 100)") var limit = 100
-  @Option(help: "Continue after this number: the last one of the page before.") var after: Int64?
+  @Option(
+    parsing: .unconditional, help: "How many are shown, at most 1000. (default: 100)", transform: ArgumentRule.number)
+  var limit = 100
+  @Option(
+    parsing: .unconditional, help: "Continue after this number: the last one of the page before.",
+    transform: ArgumentRule.number)
+  var after: Int64?
 
   func validate() throws {
     guard (1...ConflictsRequest.pageSize).contains(limit) else {

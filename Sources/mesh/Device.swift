@@ -34,8 +34,9 @@ struct Device: AsyncParsableCommand {
     @OptionGroup var json: JSONFlag
 
     @Option(
+      parsing: .unconditional,
       help: ArgumentHelp("How long the invite works: 90s, 15m, 2h, 7d. (default: 15m)", valueName: "duration"),
-      transform: Duration.init(text:))
+      transform: ArgumentRule.expiry)
     var expires = Duration.inviteExpires
 
     func run() async throws {

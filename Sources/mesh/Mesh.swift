@@ -1,7 +1,6 @@
 import ArgumentParser
 import Glibc
 import MeshControl
-import MeshCore
 
 /// The command line: a daemon, and the commands that create, query and change a node.
 @main
@@ -39,8 +38,9 @@ struct Mesh: AsyncParsableCommand {
     ])
 
   static func main() async {
+    let words = CommandWords(CommandLine.arguments.dropFirst())
     do {
-      try checkVerbs(CommandLine.arguments.dropFirst())
+      if let fault = words.fault { throw fault }
       let command = try await asyncParseAsRoot()
       do {
         if var command = command as? any AsyncParsableCommand {
@@ -51,55 +51,47 @@ struct Mesh: AsyncParsableCommand {
         }
       } catch let error as ValidationError {
         // The parser has ended and no longer knows the command. It would print the usage of mesh itself.
-        Output.note("Error: \(error.message)\nUsage: \(usageString(for: type(of: command)))")
-        Glibc.exit(ExitStatus.usage.rawValue)
+        throw words.fault(error.message)
       }
     } catch {
-      leave(with: error)
-    }
-  }
-
-  /// Checks the names of commands. The parser would call an unknown command an unexpected argument of the one before
-  /// it.
-  private static func checkVerbs(_ words: some Sequence<String>) throws {
-    var (command, verb): (any ParsableCommand.Type, String) = (self, "mesh")
-    for word in words {
-      let verbs = command.configuration.subcommands
-      guard !verbs.isEmpty, !word.hasPrefix("-"), word != "help" else { return }
-      guard let next = verbs.first(where: { $0._commandName == word }) else {
-        let names = verbs.map { $0._commandName }
-        throw ValidationError(
-          "\(verb) has no command “\(printable(word))”. "
-            + (Suggestion.nearest(to: word, among: names).map { "Did you mean “\(verb) \($0)”?" }
-              ?? "It has: \(names.joined(separator: ", "))."))
-      }
-      (command, verb) = (next, "\(verb) \(word)")
+      leave(with: error, words)
     }
   }
 
   /// Prints the reason on standard error, and exits with the matching status.
-  private static func leave(with error: any Error) -> Never {
+  private static func leave(with error: any Error, _ words: CommandWords) -> Never {
+    // The parser has discarded its values, and a caller that wants JSON is a program.
+    let isJSON = CommandLine.arguments.contains("--json")
     if let error = error as? any Refusing {
-      // The parser has discarded its values, and a caller that wants JSON is a program.
-      if CommandLine.arguments.contains("--json") {
-        Output.complainInJSON(error.refusal)
-      } else {
-        Output.complain(error.refusal)
-      }
+      if isJSON { Output.complainInJSON(error.refusal) } else { Output.complain(error.refusal) }
       Glibc.exit(error.refusal.exit.rawValue)
     }
     if error is CancellationError { Glibc.exit(ExitStatus.no.rawValue) }
     let status = exitCode(for: error)
-    let message = fullMessage(for: error)
     if status.isSuccess {
-      Output.print(message)
+      Output.print(fullMessage(for: error))
       Glibc.exit(ExitStatus.done.rawValue)
     }
-    if !message.isEmpty { Output.note(message) }
-    switch status {
     // The parser uses the number of sysexits.h.
-    case .validationFailure: Glibc.exit(ExitStatus.usage.rawValue)
-    default: Glibc.exit(error is ExitCode ? status.rawValue : ExitStatus.refused.rawValue)
+    if error is UsageFault || status == .validationFailure {
+      complain(ofUsage: error, words, inJSON: isJSON)
+      Glibc.exit(ExitStatus.usage.rawValue)
+    }
+    let message = fullMessage(for: error)
+    if !message.isEmpty { Output.note(message) }
+    Glibc.exit(error is ExitCode ? status.rawValue : ExitStatus.refused.rawValue)
+  }
+
+  private static func complain(ofUsage error: any Error, _ words: CommandWords, inJSON isJSON: Bool) {
+    let message = message(for: error)
+    let isMissing = message.hasPrefix("Missing expected argument")
+    let fault = error as? UsageFault ?? (isMissing ? words.mistypedOption : nil)
+    if isJSON {
+      Output.complainInJSON((fault ?? words.fault(message)).refusal)
+    } else if let fault {
+      Output.note("Error: \(fault.message)\n\(fault.usage)")
+    } else {
+      Output.note(fullMessage(for: error))
     }
   }
 }

@@ -36,14 +36,15 @@ extension ArgumentHelp {
 
 /// The flag of every command that prints facts.
 struct JSONFlag: ParsableArguments {
-  @Flag(name: .customLong("json"), help: "Print one JSON object instead of text.")
+  @Flag(
+    name: .customLong("json"), help: "Print one JSON object instead of text. An error is one too, on standard error.")
   var isOn = false
 }
 
 /// The option of `verify` and `wait`.
 struct TimeoutOption: ParsableArguments {
   @Option(
-    name: .customLong("timeout"),
+    name: .customLong("timeout"), parsing: .unconditional,
     help: ArgumentHelp("How long to wait: 90s, 15m, 2h. (default: 60s)", valueName: "duration"),
     transform: Duration.init(text:))
   var duration = Duration.controlTimeout

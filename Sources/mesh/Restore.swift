@@ -27,7 +27,10 @@ struct Restore: AsyncParsableCommand {
   var columns: [String] = []
   @Flag(help: "Also restore the records that were deleted with it because they referred to it.") var descendants = false
   @Option(help: "The zone of the record: its id or the beginning of it, or its name in mesh zones.") var zone: String?
-  @Option(help: "The number of a conflict, as mesh conflicts shows it.") var conflict: Int64?
+  @Option(
+    parsing: .unconditional, help: "The number of a conflict, as mesh conflicts shows it.",
+    transform: ArgumentRule.number)
+  var conflict: Int64?
 
   func validate() throws {
     guard (conflict == nil) == (table != nil && key != nil),

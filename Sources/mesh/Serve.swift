@@ -24,13 +24,17 @@ struct Serve: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       "The address to listen on; with port 0 the system chooses one. (default: listen in config.toml, 0.0.0.0:7404)",
-      valueName: "host:port"))
+      valueName: "host:port"),
+    transform: ArgumentRule.address)
   var listen: HostPort?
 
-  @Option(help: ArgumentHelp("The address to tell other devices.", valueName: "host:port"))
+  @Option(
+    help: ArgumentHelp("The address to tell other devices.", valueName: "host:port"), transform: ArgumentRule.address)
   var advertise: HostPort?
 
-  @Option(name: .customLong("peer"), help: ArgumentHelp("An address to dial. Repeatable.", valueName: "host:port"))
+  @Option(
+    name: .customLong("peer"), help: ArgumentHelp("An address to dial. Repeatable.", valueName: "host:port"),
+    transform: ArgumentRule.address)
   var peers: [HostPort] = []
 
   func run() async throws {

@@ -113,9 +113,12 @@ extension ShareCommand {
     @OptionGroup var json: JSONFlag
     @Argument(help: "The share's id or the beginning of it, or its title if only one share has it.") var share: String
     @Option(help: "read-only or read-write.") var permission: SharePermission
-    @Option(help: "How long the invite works: 2h, 7d. (default: until you revoke it)", transform: Duration.init(text:))
+    @Option(
+      parsing: .unconditional, help: "How long the invite works: 2h, 7d. (default: until you revoke it)",
+      transform: ArgumentRule.expiry)
     var expires: Duration?
-    @Option(help: "How many accounts it admits. (default: 1)") var uses: UInt64?
+    @Option(parsing: .unconditional, help: "How many accounts it admits. (default: 1)", transform: ArgumentRule.number)
+    var uses: UInt64?
     @Flag(help: "Admit any number of accounts, through any member.") var open = false
     @Option(
       name: .customLong("for"),
@@ -157,7 +160,9 @@ extension ShareCommand {
     @OptionGroup var json: JSONFlag
     @Argument(help: ArgumentHelp("The invite; - reads it from standard input.", valueName: "invite")) var link: String
     @Flag(help: "Join without asking.") var yes = false
-    @Option(name: .customLong("peer"), help: "The address of another member, beside those in the invite: HOST:PORT.")
+    @Option(
+      name: .customLong("peer"), help: "The address of another member, beside those in the invite: HOST:PORT.",
+      transform: ArgumentRule.address)
     var peers: [HostPort] = []
 
     func validate() throws {

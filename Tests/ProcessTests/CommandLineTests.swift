@@ -69,13 +69,14 @@ import Testing
       ["device", "invite", "--expires", "15"], ["verify", "--timeout", "soon"], ["wait", "--timeout", "400d"],
       ["account", "recovery", "--json"], ["share", "join", "-", "--json"],
       ["share", "invite", "x", "--permission", "read-only", "--uses", "9007199254740993"],
+      ["device", "invite", "--expires", "0s"], ["help", "nonsense"], ["--home", "x", "status"],
     ])
   func argumentsThatMakeNoSenseAreUsage(arguments: [String]) async throws {
     try await MeshProcess.scope { mesh in
       let finished = try await mesh.run(arguments)
       #expect(finished.status == ExitStatus.usage.rawValue)
       #expect(finished.stdout.isEmpty)
-      #expect(finished.stderr.contains("Error: "))
+      #expect(finished.stderr.contains(arguments.contains("--json") ? "arguments.invalid" : "Error: "))
       #expect(!FileManager.default.fileExists(atPath: mesh.home))
     }
   }
@@ -90,6 +91,41 @@ import Testing
           finished.stderr.contains("has no command “\(words.first { $0 != "share" } ?? "")”")
             && finished.stderr.contains(known))
       }
+    }
+  }
+
+  @Test(
+    "an error about a misplaced or mistyped word says what was meant",
+    arguments: [
+      (["--home", "x y", "status", "--json"], "Write options behind the command: mesh status --json --home 'x y'"),
+      (["help", "device", "lst"], "Did you mean “mesh device list”?"),
+      (["init", "--databse", "b.db"], "Unknown option “--databse”. Did you mean “--database”?"),
+      (["init", "--data=b.db"], "Unknown option “--data”. Did you mean “--database”?"),
+      (["explain", "notes", "n1"], "Did you mean “mesh explain record notes n1”?"),
+      (["share", "invit", "x"], "See “mesh share --help”"),
+    ])
+  func correctedWords(arguments: [String], correction: String) async throws {
+    try await MeshProcess.scope { mesh in
+      let finished = try await mesh.run(arguments)
+      #expect(finished.status == ExitStatus.usage.rawValue && finished.stdout.isEmpty)
+      #expect(finished.stderr.contains(correction), "\(finished.stderr)")
+    }
+  }
+
+  @Test(
+    "an error about a value names the rule that it breaks",
+    arguments: [
+      (["serve", "--listen", "foo"], "an address is HOST:PORT"),
+      (["serve", "--peer", "127.0.0.1:80000"], "a port of at most 65535"),
+      (["restore", "--conflict", "abc"], "a whole number is needed"),
+      (["share", "invite", "x", "--permission", "read-only", "--uses", "-1"], "a whole number is needed"),
+      (["device", "invite", "--expires", "-1s"], "a duration is a whole number and its unit"),
+      (["device", "invite", "--expires", "0s"], "it must be longer than 0"),
+    ])
+  func rulesOfValues(arguments: [String], rule: String) async throws {
+    try await MeshProcess.scope { mesh in
+      let finished = try await mesh.run(arguments)
+      #expect(finished.status == ExitStatus.usage.rawValue && finished.stderr.contains(rule), "\(finished.stderr)")
     }
   }
 

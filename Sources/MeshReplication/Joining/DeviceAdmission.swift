@@ -16,7 +16,9 @@ package final class DeviceAdmission: Part {
   package func issueInvite(expires: Int64, addresses: [String], now: Moment) throws -> DeviceInviteContent {
     let power = try administration.power(to: "invite a device")
     guard account.hasRoom(under: power.authority) else { throw ReplicaError.notReady(AccountPower.isUsedUp) }
-    guard expires > now.wall else { throw ReplicaError.notReady("an invite's expiry lies in the future") }
+    guard expires > now.wall else {
+      throw ReplicaError.notReady("an invite must expire later than now: give it a time that is longer than 0")
+    }
     let seed = randomness.bytes(32)
     issued.removeAll { $0.expires <= now.wall }
     issued.append(IssuedInvite(publicHalf: cryptography.publicKey(seed: seed), expires: expires))

@@ -63,7 +63,7 @@ package struct Shares: Part {
     let state = try owned(zone)
     guard !state.isStopped else { throw ShareError.isStopped(zone) }
     guard expires == 0 || expires > now.wall else {
-      throw ReplicaError.notReady("an invite's expiry lies in the future")
+      throw ReplicaError.notReady("an invite must expire later than now: give it a time that is longer than 0")
     }
     guard uses != 0 else { throw ReplicaError.notReady("an invite has at least one use") }
     let seed = randomness.bytes(32)

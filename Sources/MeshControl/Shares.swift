@@ -59,8 +59,7 @@ public struct ShareReport: Codable, Hashable, Sendable {
   public var key: ReportedValue
   /// The id of the owner's account.
   public var owner: String
-  /// The name that the owner gave itself. It is nil for this account, and until a device of the owner has been
-  /// connected to this node.
+  /// The name that the owner gave itself. It is nil until a device of the owner has been connected to this node.
   @OrNull public var ownerName: String?
   /// The role of this account.
   public var role: Role
@@ -234,9 +233,21 @@ public struct ShareInviteReport: Codable, Hashable, Sendable {
   public var link: String
   /// The addresses that the other machine dials.
   public var addresses: [String]
+  /// The permission of the accounts that it admits.
+  public var permission: SharePermission
+  /// How many accounts it admits. It is nil for any number.
+  @OrNull public var uses: UInt64?
+  /// When it expires. It is nil if it works until it is revoked.
+  @OrNull public var expires: Date?
+  /// The id of the only account that it admits. It is nil for any account.
+  @OrNull public var account: String?
 
-  package init(share: String, invite: String, link: String, addresses: [String]) {
+  package init(
+    share: String, invite: String, link: String, addresses: [String], permission: SharePermission, uses: UInt64?,
+    expires: Date?, account: String?
+  ) {
     (self.share, self.invite, self.link, self.addresses) = (share, invite, link, addresses)
+    (self.permission, self.uses, self.expires, self.account) = (permission, uses, expires, account)
   }
 }
 
@@ -277,6 +288,8 @@ public struct ShareJoinReport: Codable, Hashable, Sendable {
   public var title: String
   /// The id of the owner's account.
   public var owner: String
+  /// The name that the owner gave itself. It is nil until a device of the owner has been connected to this node.
+  @OrNull public var ownerName: String?
   /// The table of the root record, if it is known.
   @OrNull public var table: String?
   /// The key of the root record, if it is known.
@@ -294,11 +307,13 @@ public struct ShareJoinReport: Codable, Hashable, Sendable {
   public var wasMember: Bool
 
   package init(
-    state: State, share: String, title: String, owner: String, table: String?, key: ReportedValue?,
-    permission: SharePermission?, reason: String? = nil, isRootTaken: Bool = false, rival: String? = nil,
+    state: State, share: String, title: String, owner: String, ownerName: String? = nil, table: String?,
+    key: ReportedValue?, permission: SharePermission?, reason: String? = nil, isRootTaken: Bool = false,
+    rival: String? = nil,
     wasMember: Bool = false
   ) {
-    (self.state, self.share, self.title, self.owner) = (state, share, title, owner)
+    (self.state, self.share, self.title) = (state, share, title)
+    (self.owner, self.ownerName) = (owner, ownerName)
     (self.table, self.key, self.permission, self.reason) = (table, key, permission, reason)
     (self.isRootTaken, self.rival, self.wasMember) = (isRootTaken, rival, wasMember)
   }

@@ -184,8 +184,11 @@ public struct PeerReport: Codable, Hashable, Sendable {
   @OrNull public var account: String?
   /// The device's name for itself.
   @OrNull public var name: String?
-  /// The address of the device, if it is known.
+  /// The address at which this node dials the device, if it is known.
   @OrNull public var address: String?
+  /// The far end of a connection that the device opened. Its port is temporary, so no node can dial it. It is nil without
+  /// such a connection.
+  @OrNull public var incoming: String?
   /// Whether a session with the device is open.
   public var connected: Bool
   /// How far each side is behind the other.
@@ -225,11 +228,12 @@ public struct PeerReport: Codable, Hashable, Sendable {
   }
 
   package init(
-    device: String?, account: String?, name: String?, address: String?, connected: Bool, behind: Behind,
+    device: String?, account: String?, name: String?, address: String?, incoming: String? = nil, connected: Bool,
+    behind: Behind,
     assets: LackingAssets? = nil, lastError: String?, acknowledgedZones: [String]? = nil
   ) {
     (self.device, self.account, self.name, self.address) = (device, account, name, address)
     (self.connected, self.behind, self.assets, self.lastError) = (connected, behind, assets, lastError)
-    self.acknowledgedZones = acknowledgedZones
+    (self.incoming, self.acknowledgedZones) = (incoming, acknowledgedZones)
   }
 }

@@ -61,9 +61,12 @@ public struct TrackReport: Codable, Hashable, Sendable {
     public var isShareable: Bool
     /// The number of rows that existed and were taken in now.
     public var rows: Int
+    /// Whether the table was synchronized before the request.
+    public var wasTracked: Bool
 
-    package init(name: String, isPrivate: Bool, isShareable: Bool, rows: Int) {
-      (self.name, self.isPrivate, self.isShareable, self.rows) = (name, isPrivate, isShareable, rows)
+    package init(name: String, isPrivate: Bool, isShareable: Bool, rows: Int, wasTracked: Bool) {
+      (self.name, self.isPrivate, self.isShareable) = (name, isPrivate, isShareable)
+      (self.rows, self.wasTracked) = (rows, wasTracked)
     }
   }
 

@@ -172,6 +172,9 @@ public struct WaitReport: Codable, Hashable, Sendable {
   public var assets: LackingAssets
   /// Devices that have everything but long BLOBs that they don't download.
   public var without: [Missing]
+  /// Devices that are not connected, and that were missing change sets when they last were. The node waits for none of
+  /// them.
+  public var absent: [Absent]
   /// Which program has the write lock, so that something may wait. It is nil if none has.
   @OrNull public var locked: String?
   /// Why this machine's clock is not believed, so that pending rows are not sent. It is nil if it is believed.
@@ -184,6 +187,20 @@ public struct WaitReport: Codable, Hashable, Sendable {
   /// The number of rows that vanished from a table unnoticed, by table: SQLite calls no trigger for a row that a program
   /// replaces by its `rowid`.
   public var vanished: [String: Int]
+
+  /// A device that is not connected.
+  public struct Absent: Codable, Hashable, Sendable {
+    /// The id of the device.
+    public var device: String
+    /// The name of the device, if it is known.
+    @OrNull public var name: String?
+    /// The number of change sets that this node has and the device is missing.
+    public var changeSets: Int
+
+    package init(device: String, name: String?, changeSets: Int) {
+      (self.device, self.name, self.changeSets) = (device, name, changeSets)
+    }
+  }
 
   /// The changes that one device is missing in one zone.
   public struct Missing: Codable, Hashable, Sendable {
@@ -209,7 +226,7 @@ public struct WaitReport: Codable, Hashable, Sendable {
   package init(
     working: Bool = false, pending: Int, tooLong: Int, members: [Missing], assets: LackingAssets = LackingAssets(),
     locked: String? = nil, clock: String? = nil, held: [String: Int] = [:], uncaptured: [String] = [],
-    vanished: [String: Int] = [:]
+    vanished: [String: Int] = [:], absent: [Absent] = []
   ) {
     missing = members.filter { !$0.isComplete }
     without = members.filter { $0.isComplete && ($0.assets?.absent.assets ?? 0) > 0 }
@@ -219,6 +236,6 @@ public struct WaitReport: Codable, Hashable, Sendable {
       && uncaptured.isEmpty && vanished.isEmpty
     (self.working, self.pending, self.tooLong, self.assets) = (working, pending, tooLong, assets)
     (self.locked, self.clock, self.held) = (locked, clock, held)
-    (self.uncaptured, self.vanished) = (uncaptured, vanished)
+    (self.uncaptured, self.vanished, self.absent) = (uncaptured, vanished, absent)
   }
 }

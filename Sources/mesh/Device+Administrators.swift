@@ -23,7 +23,8 @@ extension Device {
 
     func run() async throws {
       try await Device.change(
-        device, .promote, home, json, next: "it can run mesh device invite and mesh device revoke now")
+        device, .promote, home, json,
+        next: "as soon as it has met this machine (mesh wait), it can run mesh device invite and revoke")
     }
   }
 

@@ -87,7 +87,8 @@ struct Init: AsyncParsableCommand {
       ("device", Output.named(report.device, report.deviceName)),
       ("database", report.database + (report.created ? " (created)" : "")),
     ]
-    if !report.adopted.isEmpty { facts.append(("tables", report.adopted.joined(separator: ", "))) }
+    let tables = report.adopted + report.tables.map { "\($0) (already here)" }
+    if !tables.isEmpty { facts.append(("tables", tables.joined(separator: ", "))) }
     if !report.peers.isEmpty { facts.append(("peers", report.peers.joined(separator: ", "))) }
     Output.facts(facts)
     Schema.showLeftOut(report.leftOut)
@@ -99,9 +100,10 @@ struct Init: AsyncParsableCommand {
     }
     if report.joined {
       Output.note(
-        report.adopted.isEmpty
-          ? "Joined. Next: mesh serve. mesh schema shows tables of the account that this file lacks."
-          : "Joined. Next: mesh serve")
+        report.missing.isEmpty
+          ? "Joined. Next: mesh serve"
+          : "Joined. Next: mesh serve, and mesh schema for tables of the account that are missing here or not tracked: "
+            + "\(printable(report.missing.joined(separator: ", ")))")
     } else {
       Output.note("Next: mesh track TABLE…, then mesh serve. Write down the recovery key: mesh account recovery")
     }

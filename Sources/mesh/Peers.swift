@@ -8,7 +8,8 @@ struct Peers: AsyncParsableCommand {
     abstract: "Show the other devices and how far behind each is.",
     discussion: """
       HERE counts the change sets that this node still has to receive from the device, THERE those that the device still has to \
-      receive. Needs a running daemon.
+      receive. ADDRESS is where this node dials the device. With “incoming from”, the device has dialled this node. Needs a \
+      running daemon.
 
       Example:
         mesh peers --json
@@ -28,9 +29,14 @@ struct Peers: AsyncParsableCommand {
     var table = TextTable("PEER", "NAME", "ADDRESS", "CONNECTED", "HERE", "THERE", "LAST ERROR")
     for peer in peers {
       table.add(
-        peer.device ?? "?", peer.name ?? "", peer.address ?? "", peer.connected ? "yes" : "no", "\(peer.behind.here)",
+        peer.device ?? "?", peer.name ?? "", address(of: peer), peer.connected ? "yes" : "no", "\(peer.behind.here)",
         "\(peer.behind.there)", peer.lastError ?? "")
     }
     return table
+  }
+
+  private static func address(of peer: PeerReport) -> String {
+    // The port is temporary.
+    peer.incoming.map { "incoming from \(HostPort($0)?.host ?? $0)" } ?? peer.address ?? ""
   }
 }

@@ -14,7 +14,7 @@ struct ShareCommand: AsyncParsableCommand {
         mesh share invite Groceries --permission read-write
         mesh share join -
         mesh share list
-      You can abbreviate an id (control-7k2m) if no other id begins in the same way.
+      You can abbreviate an id (control-7k2m): give at least 4 characters after the dash, and no other id may begin with them.
       """,
     subcommands: [
       Create.self, Rename.self, Invite.self, Join.self, Invites.self, Uninvite.self, SetPermission.self, Remove.self,
@@ -26,6 +26,17 @@ struct ShareCommand: AsyncParsableCommand {
 
   private static func role(_ share: ShareReport) -> String {
     share.stopped ? "\(share.role.rawValue), stopped" : share.role.rawValue
+  }
+
+  /// Warns of another share with the same title, which commands can't tell apart by it.
+  static func warnOfTitle(_ share: ShareReport, _ access: NodeAccess) async throws {
+    let others = try await access.perform(SharesRequest()).shares.filter {
+      $0.title == share.title && $0.id != share.id && $0.role != .ended && !$0.stopped
+    }
+    guard let other = others.first else { return }
+    Output.note(
+      "Another share here is called “\(printable(share.title))” too: \(other.id). Commands need the id of one of them. To give "
+        + "this one another title: mesh share rename \(share.id) TITLE")
   }
 
   static func printed(_ share: ShareReport) {
@@ -90,9 +101,11 @@ extension ShareCommand {
 
     func run() async throws {
       let request = ShareCreateRequest(table: table, key: key, title: title)
-      let report = try await home.access().perform(request, ShareCommand.need)
+      let access = try home.access()
+      let report = try await access.perform(request, ShareCommand.need)
       if json.isOn { return try Output.json(report) }
       ShareCommand.printed(report)
+      try await ShareCommand.warnOfTitle(report, access)
     }
   }
 
@@ -135,9 +148,20 @@ extension ShareCommand {
         share: share, permission: permission, expires: expires, uses: open ? nil : uses ?? 1, account: account)
       let report = try await home.access().perform(request, ShareCommand.need)
       if json.isOn { return try Output.json(report) }
-      Output.facts([("invite", report.invite), ("dials", report.addresses.joined(separator: ", "))])
+      let revoke = "mesh share uninvite \(report.share) \(report.invite)"
+      Output.facts([
+        ("invite", report.invite), ("admits", "\(Self.admitted(report)), \(report.permission.rawValue)"),
+        ("works until", report.expires.map { $0.ISO8601Format() } ?? "you revoke it (\(revoke))"),
+        ("dials", report.addresses.joined(separator: ", ")),
+      ])
       Output.print("On the other machine run: mesh share join -, and paste this line:")
       Output.print(report.link)
+    }
+
+    private static func admitted(_ report: ShareInviteReport) -> String {
+      if let account = report.account { return account }
+      guard let uses = report.uses else { return "any number of accounts" }
+      return uses == 1 ? "one account" : "\(uses) accounts"
     }
   }
 
@@ -192,15 +216,18 @@ extension ShareCommand {
             try await access.filled("receiving the share's records")
             return try Output.json(report)
           }
-          Output.facts([
-            ("joined", Output.named(report.share, report.title)), ("owner", report.owner),
-            ("permission", report.permission?.rawValue ?? ""),
-          ])
           if report.wasMember, !told {
             Output.note("This account was a member before. The invite changes nothing, not even the permission.")
           }
           warn(of: report)
           try await access.filled("receiving the share's records")
+          // The owner's name comes with the records.
+          let share = try? await access.perform(ShareRequest(share: report.share))
+          Output.facts([
+            ("joined", Output.named(report.share, report.title)),
+            ("owner", Output.named(report.owner, share?.ownerName ?? report.ownerName)),
+            ("permission", report.permission?.rawValue ?? ""),
+          ])
           return try await warnOfTables(of: report, access)
         }
         if !told { Output.note("waiting: \(printable(report.reason ?? ""))") }
@@ -248,7 +275,8 @@ extension ShareCommand {
 
     private func isWanted(_ offer: ShareJoinReport) -> Bool {
       Output.facts([
-        ("share", Output.named(offer.share, offer.title)), ("owner", offer.owner),
+        ("share", Output.named(offer.share, offer.title)),
+        ("owner", Output.named(offer.owner, offer.ownerName)),
         ("record", "\(offer.table ?? "") \(offer.key ?? .null), and what refers to it"),
         ("permission", offer.permission?.rawValue ?? ""),
       ])

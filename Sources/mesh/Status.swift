@@ -7,7 +7,7 @@ struct Status: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the state of this node.",
     discussion: """
-      Works with and without a daemon, and says whether one runs.
+      Works with and without a daemon, and says whether one runs, even if the database can't be used.
 
       Examples:
         mesh status
@@ -18,14 +18,25 @@ struct Status: AsyncParsableCommand {
   @OptionGroup var json: JSONFlag
 
   func run() async throws {
-    let report = try await home.access().perform(StatusRequest())
+    let access = try home.access()
+    let report: StatusReport
+    do {
+      report = try await access.perform(StatusRequest())
+    } catch let error as any Refusing where error.refusal.code.hasPrefix("database.") && !json.isOn {
+      Output.facts([("node", Self.state(isRunning: UnixSocket.isListening(at: access.home.path(of: .controlSocket))))])
+      throw error
+    }
     if json.isOn { return try Output.json(report) }
     show(report)
   }
 
+  private static func state(isRunning: Bool) -> String {
+    isRunning ? "running" : "not running (start it: mesh serve)"
+  }
+
   private func show(_ report: StatusReport) {
     var facts = [
-      ("node", report.running ? "running" : "not running (start it: mesh serve)"),
+      ("node", Self.state(isRunning: report.running)),
       ("account", Output.named(report.account, report.accountName)),
       ("device", Output.named(report.device, report.deviceName)),
       ("database", report.database),

@@ -97,10 +97,14 @@ struct Track: AsyncParsableCommand {
     for row in report.tables {
       let sharing =
         row.isPrivate
-        ? "private" : row.isShareable ? "with its root record" : "never: its foreign keys don't lead to one root"
-      table.add(row.name, "\(row.rows)", sharing)
+        ? "private"
+        : row.isShareable ? "if its root record is shared" : "never: its foreign keys don't lead to one root"
+      table.add(row.name, row.wasTracked ? "tracked already" : "\(row.rows)", sharing)
     }
     Output.print(table.text)
+    for (table, columns) in request.policies.sorted(by: { $0.key < $1.key }) {
+      Output.facts(columns.sorted { $0.key < $1.key }.map { ("policy", "\(table).\($0.key): \($0.value)") })
+    }
     for warning in report.warnings { Output.note("warning: \(printable(warning))") }
     let named = Set(tables.map(\.folded))
     let kept = report.tables.filter { $0.isPrivate && named.contains($0.name.folded) }

@@ -38,6 +38,14 @@ struct Wait: AsyncParsableCommand {
     if !report.complete { throw ExitCode(ExitStatus.no.rawValue) }
   }
 
+  private func showAbsent(_ report: WaitReport) {
+    guard !report.absent.isEmpty else { return }
+    let devices = report.absent.map {
+      "\(printable($0.name ?? $0.device)) (\($0.changeSets.counted("change set", "change sets")))"
+    }
+    Output.print("Not connected: \(devices.joined(separator: ", ")).")
+  }
+
   private func show(_ report: WaitReport) {
     if report.complete {
       let here = report.assets.absent
@@ -52,13 +60,13 @@ struct Wait: AsyncParsableCommand {
           ? "it does not download them (they are on demand there, or evicted, or held), or can't store them"
           : "no device connected to it has them, or it does not download or can't store them"
         Output.print(
-          "  \(one.name ?? one.device) is without \(Output.blobs(absent)): \(reason); run mesh asset list on it."
-        )
+          "  \(one.name ?? one.device) is without \(Output.blobs(absent)), \(reason). Run mesh asset list on it.")
       }
       if here.assets > 0 {
         Output.print("  this machine is without \(Output.blobs(here)): mesh asset list says why.")
       }
       if !report.held.isEmpty { Output.print("  \(Output.held(report.held)): mesh held says why.") }
+      showAbsent(report)
       return
     }
     if let locked = report.locked { Output.print(printable(locked)) }
@@ -84,6 +92,7 @@ struct Wait: AsyncParsableCommand {
     if report.assets.coming.assets > 0 {
       Output.print("\(Output.blobs(report.assets.coming)) not here yet: mesh asset list shows them.")
     }
+    defer { showAbsent(report) }
     guard !report.missing.isEmpty else { return }
     var table = TextTable("DEVICE", "ZONE", "TO RECEIVE", "TO SEND", "BLOBS IT FETCHES")
     for missing in report.missing {

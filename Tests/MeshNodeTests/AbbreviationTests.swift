@@ -43,4 +43,13 @@ import Testing
       #expect(try ZoneID.named(text, among: zones) == nil, "\(text)")
     }
   }
+
+  @Test("only a text that is too short is answered with the number of characters that an abbreviation needs")
+  func adviceOnShortTexts() throws {
+    let zone = try Self.zones.get()[2]
+    for text in ["zone-", beginning(zone, 3).uppercased()] {
+      #expect(ZoneID.advice(onShort: text)?.contains("at least 4 characters after “zone-”") == true, "\(text)")
+    }
+    for text in ["", "Groceries", beginning(zone, 4), "account-a"] { #expect(ZoneID.advice(onShort: text) == nil) }
+  }
 }

@@ -9,7 +9,8 @@ enum AnswerSamples {
     coming: .init(assets: 2, bytes: 637_856), absent: .init(assets: 1, bytes: 80_000_000))
 
   static let peer = PeerReport(
-    device: "device-2", account: "account-1", name: "laptop", address: "127.0.0.1:1", connected: true,
+    device: "device-2", account: "account-1", name: "laptop", address: "127.0.0.1:1", incoming: "127.0.0.1:2",
+    connected: true,
     behind: .init(here: 1, there: 2), assets: missing, lastError: "closed", acknowledgedZones: ["zone-1"])
   static let unknownPeer = PeerReport(
     device: nil, account: nil, name: nil, address: nil, connected: false, behind: .init(here: 0, there: 0),
@@ -167,9 +168,11 @@ enum AnswerSamples {
             assets: .init(absent: .init(assets: 1, bytes: 9))),
         ], assets: missing, locked: "locked by process 7", clock: "the clock is ahead"),
       WaitReport(
-        pending: 0, tooLong: 0, members: [], held: ["constraint": 2], uncaptured: ["tags"], vanished: ["notes": 1]),
+        pending: 0, tooLong: 0, members: [], held: ["constraint": 2], uncaptured: ["tags"], vanished: ["notes": 1],
+        absent: [.init(device: "device-2", name: "laptop", changeSets: 3)]),
       TrackReport(
-        tables: [.init(name: "notes", isPrivate: true, isShareable: false, rows: 3)], warnings: ["Keys differ."]),
+        tables: [.init(name: "notes", isPrivate: true, isShareable: false, rows: 3, wasTracked: true)],
+        warnings: ["Keys differ."]),
       UntrackReport(tables: ["notes"]), RescanReport(tables: ["notes"], rows: 3, differences: 1),
       SchemaReport(
         applied: true,
@@ -190,10 +193,12 @@ enum AnswerSamples {
       RevokeReport(device: "device-2", name: "laptop", revoked: when, zones: ["zone-1"]),
       ReplaceKeyReport(generation: 2, devices: [device]),
       RestampReport(zones: [.init(zone: "zone-1", name: "private", changeSets: 3)]), SharesReport(shares: [share]),
-      ShareInviteReport(share: "zone-2", invite: "control-1", link: "mesh-share-x", addresses: ["a:1"]),
+      ShareInviteReport(
+        share: "zone-2", invite: "control-1", link: "mesh-share-x", addresses: ["a:1"],
+        permission: .readOnly, uses: 1, expires: when, account: "account-2"),
       ShareJoinReport(
-        state: .offered, share: "zone-2", title: "list", owner: "account-1", table: "lists", key: .text("a"),
-        permission: .readOnly, reason: "later", isRootTaken: true, rival: "zone-3", wasMember: true),
+        state: .offered, share: "zone-2", title: "list", owner: "account-1", ownerName: "alice", table: "lists",
+        key: .text("a"), permission: .readOnly, reason: "later", isRootTaken: true, rival: "zone-3", wasMember: true),
       ShareJoinReport(
         state: .joined, share: "zone-2", title: "list", owner: "account-1", table: nil, key: nil,
         permission: .readWrite),
@@ -206,7 +211,7 @@ enum AnswerSamples {
         ], restored: 1, discarded: 2, inTheWay: [.init(table: "lists", key: .text("a"))]),
       InitReport(
         home: "/home", account: "account-1", accountName: "alice", device: "device-1", deviceName: "tower",
-        database: "/n.db", created: true, joined: true, adopted: ["notes"], leftOut: ["an index"], peers: ["a:1"],
-        namesakes: ["device-3"]),
+        database: "/n.db", created: true, joined: true, adopted: ["notes"], leftOut: ["an index"],
+        tables: ["tags"], missing: ["lists"], peers: ["a:1"], namesakes: ["device-3"]),
     ] + roles as [any Codable & Equatable & Sendable]
 }

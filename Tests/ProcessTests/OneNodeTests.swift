@@ -72,6 +72,22 @@ import Testing
     }
   }
 
+  @Test("status says whether a daemon runs, also if the database is missing")
+  func statusWithoutDatabase() async throws {
+    try await MeshProcess.scope { mesh in
+      let daemon = try await mesh.found()
+      try FileManager.default.moveItem(atPath: mesh.database, toPath: "\(mesh.database).moved")
+      let running = try await mesh.run("status")
+      #expect(running.status == ExitStatus.refused.rawValue && running.stdout == "node  running\n", "\(running)")
+      #expect(try await daemon.terminate().status == 0)
+      let stopped = try await mesh.run("status")
+      #expect(stopped.status == ExitStatus.refused.rawValue)
+      #expect(stopped.stdout.hasPrefix("node  not running"), "\(stopped)")
+      let json = try await mesh.run("status", "--json")
+      #expect(json.stdout.isEmpty && json.stderr.contains("database.missing"))
+    }
+  }
+
   @Test("a command doesn't recreate a missing database and says to put it back")
   func aDatabaseThatIsGoneIsNotMadeAnew() async throws {
     try await MeshProcess.scope { mesh in

@@ -146,6 +146,44 @@ extension Daemons {
       return again
     }
 
+    @Test("names of accounts are shown to every member, equal titles are warned of, and an invite says what it admits")
+    func namesAndTitles() async throws {
+      try await MeshProcess.scope(nodes: 2) { nodes in
+        let (alice, bob) = (nodes[0], nodes[1])
+        _ = try await account(alice, "alice")
+        _ = try await account(bob, "bob")
+        try await alice.sqlite("INSERT INTO notes VALUES ('n1', 'milk', 1), ('n2', 'bread', 0)")
+        let first = try await alice.done("share", "create", "notes", "n1", "--title", "Shared")
+        #expect(first.stderr.isEmpty && first.stdout.contains("alice (account-"))
+        let second = try await alice.done("share", "create", "notes", "n2", "--title", "Shared")
+        let ids = try await alice.report(SharesReport.self, "share", "list").shares.map(\.id)
+        #expect(ids.count == 2 && second.stderr.contains("Another share here is called “Shared” too: zone-"))
+        let ambiguous = try await alice.run("share", "show", "Shared", "--json")
+        #expect(ambiguous.stderr.contains("share.ambiguous") && ids.allSatisfy(ambiguous.stderr.contains))
+        let short = try await alice.run("share", "stop", "zone-abc")
+        #expect(short.stderr.contains("give at least 4 characters after “zone-”"))
+
+        let renamed = try await alice.done("share", "rename", ids[1], "Other")
+        #expect(renamed.stdout.contains("Other ("))
+        let invited = try await alice.done("share", "invite", ids[0], "--permission", "read-write").stdout
+        #expect(invited.contains("one account, read-write"))
+        #expect(invited.contains("mesh share uninvite \(ids[0]) control-"))
+        let invite = try await alice.report(
+          ShareInviteReport.self, "share", "invite", ids[0], "--permission", "read-only", "--uses", "2",
+          "--expires", "1h")
+        #expect(invite.permission == .readOnly && invite.uses == 2 && invite.expires != nil && invite.account == nil)
+        let link = String(try #require(invited.split(separator: "\n").last))
+        let joined = try await bob.done("share", "join", "-", "--yes", input: link + "\n")
+        #expect(joined.stdout.contains("alice (account-"), "\(joined.stdout)")
+        let shown = try await bob.report(ShareReport.self, "share", "show", ids[0])
+        #expect(shown.participants.map(\.name) == ["bob"] && shown.ownerName == "alice")
+        for account in ["bob", "carol"] {
+          let refused = try await bob.run("share", "set-permission", ids[0], account, "read-only")
+          #expect(refused.stderr.contains("only the share's owner can do this"), "\(refused.stderr)")
+        }
+      }
+    }
+
     @Test("a share keeps its rows and permissions when daemons are killed during its commands")
     func nothingOfItIsLostWhenDaemonsAreKilledInTheMiddle() async throws {
       try await MeshProcess.scope(nodes: 3) { nodes in

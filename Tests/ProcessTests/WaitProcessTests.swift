@@ -44,6 +44,30 @@ extension Daemons {
       }
     }
 
+    @Test("wait names the devices that are not connected, with the change sets that they lack")
+    func absentDevices() async throws {
+      try await MeshProcess.scope(nodes: 3) { nodes in
+        let (tower, laptop, spare) = (nodes[0], nodes[1], nodes[2])
+        _ = try await tower.found()
+        try await laptop.join(tower, device: "laptop")
+        try await spare.join(tower, device: "spare")
+        _ = try await laptop.serve()
+        try await tower.insertNotes(0..<3, prefix: "t")
+        try await tower.settled(with: "laptop")
+        let waited = try await tower.done("wait").stdout
+        #expect(waited.contains("Every connected device has everything.\nNot connected: spare ("), "\(waited)")
+        let peers = try await tower.status().peers
+        let incoming = try #require(peers.first { $0.name == "laptop" })
+        #expect(incoming.address == nil && incoming.incoming?.hasPrefix("127.0.0.1:") == true)
+        #expect(try await tower.done("peers").stdout.contains("incoming from 127.0.0.1  yes"))
+        let back = try await laptop.status().peers.first { $0.name == "tower" }
+        #expect(try await back?.address == tower.address() && back?.incoming == nil)
+        let doctor = try await tower.run("doctor").stdout
+        let id = try #require(peers.first { $0.name == "spare" }?.device)
+        #expect(doctor.contains("remove it: mesh device revoke \(id)"))
+      }
+    }
+
     @Test("a refused untrack leaves nothing to wait for")
     func refusedUntrack() async throws {
       try await MeshProcess.pair { tower, laptop, _ in

@@ -104,7 +104,7 @@ extension Identifier: CustomStringConvertible {
       return "it does not begin with “\(Kind.prefix)-”"
     }
     guard let decoded = Base32.decode(text.dropFirst(Kind.prefix.count + 1)), decoded.count == 15 else {
-      return "24 letters a–z or digits 2–7 come after “\(Kind.prefix)-”"
+      return "an id has 24 letters a–z or digits 2–7 after “\(Kind.prefix)-”"
     }
     let head = Array(decoded.prefix(DisplayedID<Kind>.size))
     let check = checksum(Array(Kind.prefix.utf8) + head)

@@ -11,11 +11,20 @@ struct PeerAnswers: NodePart {
     let connected = try replica.peerViews.all.map { peer in
       PeerReport(
         device: peer.device.description, account: peer.account.description, name: devices.name(of: peer),
-        address: peer.address, connected: true, behind: try behind(peer),
+        address: peer.role == .dialler ? peer.address : nil,
+        incoming: peer.role == .dialler ? nil : peer.address, connected: true, behind: try behind(peer),
         assets: AssetAnswers(context: context).lacking(peer), lastError: nil,
         acknowledgedZones: peer.zones.filter { peer.acknowledged[$0] != nil }.map(\.description).sorted())
     }
     return connected + (try absentPeers(besides: Set(replica.peerViews.all.map(\.device))))
+  }
+
+  /// Returns the devices that are not connected while change sets wait for them.
+  func absent() throws -> [WaitReport.Absent] {
+    try absentPeers(besides: Set(replica.peerViews.all.map(\.device))).compactMap { peer in
+      guard let device = peer.device, peer.behind.there > 0 else { return nil }
+      return WaitReport.Absent(device: device, name: peer.name, changeSets: peer.behind.there)
+    }
   }
 
   /// Returns the dialled addresses without a session, and the account's other devices. Devices without anything in

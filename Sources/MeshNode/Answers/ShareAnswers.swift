@@ -29,7 +29,7 @@ struct ShareAnswers: NodePart {
   private func shareReport(_ zone: ZoneID) throws -> ShareReport? {
     guard let state = replica.shareState(zone), let root = state.root, let owner = state.owner else { return nil }
     let me = replica.account.id
-    let names = try store.control.accountNames()
+    let names = try names()
     let role: ShareReport.Role =
       owner == me
       ? .owner : state.permission(me).map { $0 == .readWrite ? .readWrite : .readOnly } ?? .ended
@@ -47,6 +47,13 @@ struct ShareAnswers: NodePart {
         participantReport($0.key, $0.value, name: names[$0.key], isStopped: state.isStopped)
       },
       invites: state.invites.values.sorted { $0.id < $1.id }.map(inviteReport))
+  }
+
+  /// Returns the names of the accounts that this node has met, and of its own.
+  private func names() throws -> [AccountID: String] {
+    var names = try store.control.accountNames()
+    names[replica.account.id] = try replica.privateZone.flatMap { try replica.zoneViews.view($0) }?.title
+    return names
   }
 
   private func participantReport(
@@ -130,16 +137,21 @@ struct ShareAnswers: NodePart {
         exit: .usage)
     }
     let now = time.now
+    let expires = request.expires.map { now.wall + Int64($0.inSeconds * 1_000) }
     let invite = try replica.shares.invite(
       to: zone, Permission(request.permission), uses: request.uses,
-      expires: request.expires.map { now.wall + Int64($0.inSeconds * 1_000) } ?? 0,
+      expires: expires ?? 0,
       account: account, addresses: toAdvertise, now: now)
     return ShareInviteReport(
-      share: zone.description, invite: invite.record.description, link: invite.text, addresses: invite.addresses)
+      share: zone.description, invite: invite.record.description, link: invite.text, addresses: invite.addresses,
+      permission: request.permission, uses: request.uses, expires: expires.map { Date(milliseconds: $0) },
+      account: account?.description)
   }
 
   func change(_ request: ShareChangeRequest) throws -> ShareReport {
     let zone = try share(named: request.share)
+    // Another account may not even know the account that the request names.
+    if request.act != .leave, replica.shareState(zone)?.owner != replica.account.id { throw ShareError.notOwner }
     func subject() throws -> AccountID { try account(named: request.account ?? "", zone) }
     switch request.act {
     case .uninvite:
@@ -211,8 +223,13 @@ struct ShareAnswers: NodePart {
     let open = alike.filter { !$0.isStopped && $0.permission(replica.account.id) != nil }
     let titled = open.isEmpty ? alike : open
     if let only = titled.first, titled.count == 1 { return only.zone }
-    let why =
-      titled.isEmpty ? "there is no share with that id or title" : "\(titled.count) shares have that title: give the id"
+    guard titled.isEmpty else {
+      let ids = titled.map(\.zone.description).sorted().joined(separator: ", ")
+      throw Refusal(
+        code: "share.ambiguous",
+        message: "\(printable(text)): \(titled.count) shares have that title. Give the id of one: \(ids).")
+    }
+    let why = ZoneID.advice(onShort: text) ?? "there is no share with that id or title"
     throw Refusal(code: "share.unknown", message: "\(printable(text)): \(why). See mesh share list.")
   }
 
@@ -221,17 +238,23 @@ struct ShareAnswers: NodePart {
   private func account(named text: String, _ zone: ZoneID) throws -> AccountID {
     let accounts = replica.shareState(zone)?.accounts ?? []
     if let account = try AccountID.named(text, among: accounts) { return account }
-    let names = try store.control.accountNames()
+    let names = try names()
     let named = accounts.filter { account in
       names[account] == text
         || replica.accountState(account)?.liveDevices.contains { devices.name(of: $0) == text } ?? false
     }
     if let only = named.first, named.count == 1 { return only }
+    guard named.isEmpty else {
+      throw Refusal(
+        code: "account.ambiguous",
+        message:
+          "\(printable(text)): \(named.count) accounts or their devices have that name: give the account's id. See mesh "
+          + "share show.")
+    }
     let why =
-      named.isEmpty
-      ? "no account that the share has or had, nor a device of one"
-      : "the name of \(named.count) accounts or their devices: give the account's id"
-    throw Refusal(code: "account.unknown", message: "\(printable(text)) is \(why). See mesh share show.")
+      AccountID.advice(onShort: text)
+      ?? "the share has and had no account with that id or name, or with such a device"
+    throw Refusal(code: "account.unknown", message: "\(printable(text)): \(why). See mesh share show.")
   }
 
   /// Returns any account, whether this node has met it or not.
@@ -242,14 +265,16 @@ struct ShareAnswers: NodePart {
     let fault = AccountID.fault(inDisplayed: text) ?? ""
     throw Refusal(
       code: "account.unknown",
-      message: "\(printable(text)) is no account's id: \(fault). There, mesh account show prints it.", exit: .usage)
+      message:
+        "\(printable(text)) is not an account's id: \(fault). On a device of that account, mesh account show prints it.",
+      exit: .usage)
   }
 
   private func invite(named text: String, _ zone: ZoneID) throws -> ControlID {
     let invites = replica.shareState(zone)?.invites.keys.map(\.self) ?? []
     if let invite = try ControlID.named(text, among: invites) { return invite }
-    throw Refusal(
-      code: "invite.unknown", message: "\(printable(text)) is no invite of the share. See mesh share invites.")
+    let why = ControlID.advice(onShort: text) ?? "the share has no invite with that id"
+    throw Refusal(code: "invite.unknown", message: "\(printable(text)): \(why). See mesh share invites.")
   }
 }
 

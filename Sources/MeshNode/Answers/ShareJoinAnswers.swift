@@ -156,7 +156,8 @@ struct ShareJoinAnswers: NodePart {
   ) -> ShareJoinReport {
     ShareJoinReport(
       state: state, share: invite.zone.description, title: printable(title), owner: invite.owner.description,
-      table: root?.table, key: root.map { ReportedValue($0.key) }, permission: permission.map(SharePermission.init),
+      ownerName: try? store.control.accountNames()[invite.owner], table: root?.table,
+      key: root.map { ReportedValue($0.key) }, permission: permission.map(SharePermission.init),
       reason: reason,
       isRootTaken: isRootTaken, rival: root.flatMap { rival(of: $0, besides: invite.zone)?.description })
   }

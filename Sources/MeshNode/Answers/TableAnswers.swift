@@ -35,7 +35,7 @@ struct TableAnswers: NodePart {
       tables: tables.map { table in
         TrackReport.Table(
           name: table.name, isPrivate: table.isPrivate, isShareable: table.isShareable,
-          rows: known.contains(table.name) ? 0 : table.rows)
+          rows: known.contains(table.name) ? 0 : table.rows, wasTracked: known.contains(table.name))
       },
       warnings: try differentKeys().filter { different in
         tables.contains { $0.name.folded == different.table.folded }

@@ -27,7 +27,11 @@ struct WaitAnswers: NodePart {
         if isOver || !mayConnect { throw noMember }
       } else {
         let report = try waitReport(here: false)
-        if report.complete || isOver { return try naming(report, readingTables: report.complete) }
+        if report.complete || isOver {
+          var named = try naming(report, readingTables: report.complete)
+          named.absent = try PeerAnswers(context: context).absent()
+          return named
+        }
       }
       try await Task.sleep(for: Self.look)
     }

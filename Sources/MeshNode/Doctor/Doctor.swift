@@ -26,7 +26,7 @@ struct Doctor: NodePart {
   ///
   /// - Parameter lock: The result of `FileChecks.lockCheck`, which takes a while.
   private func checks(_ lock: HealthCheck?) throws -> [HealthCheck] {
-    var checks = [.library, node.daemonCheck(), node.configurationCheck(), node.workCheck()]
+    var checks = [.library, node.daemonCheck(), node.configurationCheck(), node.workCheck(lock)]
     checks += [file.fileCheck(), file.logCheck()] + (lock.map { [$0] } ?? [])
     checks += [store.place, home.path].map(HealthCheck.disk)
     checks += try file.captureChecks() + [zones.pendingCheck(), node.deviceCheck()] + zones.zoneChecks()

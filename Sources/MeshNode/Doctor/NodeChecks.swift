@@ -39,9 +39,12 @@ struct NodeChecks: NodePart {
 
   /// Returns the fault that last stopped this node's own work, such as a full disk, a lock that a program keeps, or a
   /// failing disk.
-  func workCheck() -> HealthCheck {
+  ///
+  /// - Parameter lock: The check of the write lock, if a program has it.
+  func workCheck(_ lock: HealthCheck? = nil) -> HealthCheck {
     guard let fault = driver.fault else {
-      return HealthCheck("work", .ok, "Nothing keeps this node from flushing and merging.")
+      return HealthCheck(
+        "work", .ok, "Nothing\(lock == nil ? "" : " but the lock") keeps this node from flushing and merging.")
     }
     return HealthCheck(
       "work", .alarm, fault.hasSuffix(".") ? fault : fault + ".",

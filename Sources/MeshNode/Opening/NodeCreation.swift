@@ -220,6 +220,9 @@ struct NodeCreation {
     _ node: Node, joined: Bool, adopted: SchemaReport? = nil, peers: [HostPort] = []
   ) async throws -> InitReport {
     let account = try await node.perform(AccountRequest())
+    let taken = Set(adopted?.missing.filter { $0.refusal == nil }.map(\.table) ?? [])
+    let tables = try await node.perform(StatusRequest()).tables
+    let missing = try await node.perform(SchemaRequest()).missing.map(\.table)
     let namesakes = await node.withParts { parts in
       Devices(parts.database.replica).namesakes(of: parts.database.replica.device)
     }
@@ -227,7 +230,7 @@ struct NodeCreation {
     return InitReport(
       home: home.path, account: account.account, accountName: account.name, device: account.device,
       deviceName: account.deviceName, database: options.database, created: created, joined: joined,
-      adopted: adopted?.missing.filter { $0.refusal == nil }.map(\.table) ?? [], leftOut: adopted?.leftOut ?? [],
-      peers: peers.map(\.description), namesakes: namesakes.map(\.description))
+      adopted: taken.sorted(), leftOut: adopted?.leftOut ?? [], tables: tables.filter { !taken.contains($0) },
+      missing: missing, peers: peers.map(\.description), namesakes: namesakes.map(\.description))
   }
 }

@@ -112,6 +112,10 @@ public struct InitReport: Codable, Hashable, Sendable {
   public var adopted: [String]
   /// The parts of their tables that mesh didn't carry over: one line for each, with the reason.
   public var leftOut: [String]
+  /// Tables that the database synchronized already.
+  public var tables: [String]
+  /// Tables of the account that the database lacks, has in another form, or doesn't synchronize.
+  public var missing: [String]
   /// The addresses that were stored.
   public var peers: [String]
   /// The ids of other devices of the account that have the same name.
@@ -119,8 +123,8 @@ public struct InitReport: Codable, Hashable, Sendable {
 
   public init(
     home: String, account: String, accountName: String, device: String, deviceName: String, database: String,
-    created: Bool, joined: Bool, adopted: [String] = [], leftOut: [String] = [], peers: [String] = [],
-    namesakes: [String] = []
+    created: Bool, joined: Bool, adopted: [String] = [], leftOut: [String] = [], tables: [String] = [],
+    missing: [String] = [], peers: [String] = [], namesakes: [String] = []
   ) {
     self.home = home
     self.account = account
@@ -132,6 +136,8 @@ public struct InitReport: Codable, Hashable, Sendable {
     self.joined = joined
     self.adopted = adopted
     self.leftOut = leftOut
+    self.tables = tables
+    self.missing = missing
     self.peers = peers
     self.namesakes = namesakes
   }

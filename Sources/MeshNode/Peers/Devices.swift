@@ -37,14 +37,21 @@ struct Devices {
     if let device = try DeviceID.named(text, among: all.map(\.device)) { return device }
     let id = DeviceID.canonical(text)
     if id.hasPrefix("\(DeviceKind.prefix)-"), let fault = DeviceID.fault(inDisplayed: id) {
-      throw Refusal(code: "device.mistyped", message: "\(printable(text)) is not a device's id: \(fault).")
+      throw Refusal(
+        code: "device.mistyped",
+        message: "\(printable(text)) is not a device's id: \(DeviceID.advice(onShort: text) ?? fault).")
     }
     let named = all.filter { $0.request.name == text }
     if let only = named.first, named.count == 1 { return only.device }
-    let why =
-      named.count > 1
-      ? "\(named.count) devices have that name: give the id" : "the account has no device with that id or name"
-    throw Refusal(code: "device.unknown", message: "\(printable(text)): \(why). See mesh device list.")
+    guard named.isEmpty else {
+      let ids = named.map(\.device.description).sorted().joined(separator: ", ")
+      throw Refusal(
+        code: "device.ambiguous",
+        message: "\(printable(text)): \(named.count) devices have that name. Give the id of one: \(ids).")
+    }
+    throw Refusal(
+      code: "device.unknown",
+      message: "\(printable(text)): the account has no device with that id or name. See mesh device list.")
   }
 
   /// Returns whether the device belongs to this account, or to the owner of a share in which it participates.

@@ -131,7 +131,7 @@ struct AssetCommand: AsyncParsableCommand {
         let (here, size) = report.assets.reduce((0, 0)) { ($0.0 + $1.here, $0.1 + $1.size) }
         let count = report.assets.count.counted("BLOB", "BLOBs")
         return
-          "\(report.complete ? "" : "more than ")\(count) to come, \(Output.bytes(here)) of \(Output.bytes(size)) here"
+          "\(report.complete ? "" : "more than ")\(count) to come, \(here.asBytes) of \(size.asBytes) here"
       }
       return report.assets.filter { $0.state != .here }
         .map { "\($0.column) \(AssetCommand.progress($0))\($0.reason.map { ", \($0)" } ?? "")" }
@@ -210,9 +210,9 @@ struct AssetCommand: AsyncParsableCommand {
     for item in items {
       table.add(
         item.table, Output.shortened(item.key), item.column, item.state.rawValue, percent(item),
-        Output.bytes(item.size), item.speed > 0 ? "\(Output.bytes(item.speed))/s" : "", item.reason ?? "")
+        item.size.asBytes, item.speed > 0 ? "\(item.speed.asBytes)/s" : "", item.reason ?? "")
     }
-    Output.print(table.text + "\n")
+    Output.print(table.text)
     if !isComplete { Output.print("There are more than these \(items.count).") }
   }
 
@@ -244,8 +244,8 @@ struct AssetCommand: AsyncParsableCommand {
   private static func percent(_ item: AssetsReport.Item) -> String { "\(item.here * 100 / max(1, item.size)) %" }
 
   fileprivate static func progress(_ item: AssetsReport.Item) -> String {
-    var text = "\(Output.bytes(item.here)) of \(Output.bytes(item.size)) (\(percent(item)))"
-    if item.speed > 0 { text += ", \(Output.bytes(item.speed))/s" }
+    var text = "\(item.here.asBytes) of \(item.size.asBytes) (\(percent(item)))"
+    if item.speed > 0 { text += ", \(item.speed.asBytes)/s" }
     if let left = item.secondsLeft { text += ", \(Int(left.rounded(.up))) s left" }
     return text
   }

@@ -31,7 +31,7 @@ struct Backup: AsyncParsableCommand {
     let report = try await home.access().perform(request, telling: "copying")
     if json.isOn { return try Output.json(report) }
     Output.facts([
-      ("file", "\(report.file) (\(Output.bytes(report.bytes)))"), ("of", report.database),
+      ("file", "\(report.file) (\(report.bytes.asBytes))"), ("of", report.database),
       ("not in it", ([report.home] + lacking(report.lackingAssets)).joined(separator: ", ")),
     ])
   }

@@ -14,10 +14,10 @@ struct Conflicts: AsyncParsableCommand {
       The list belongs to this machine. Another machine lists the conflicts that it has seen: it has none if it received both \
       values in order.
 
-      A value that is marked "imported" is one that nobody edited: it was in the file before its table was tracked, or a \
+      A value that is marked “imported” is one that nobody edited: it was in the file before its table was tracked, or a \
       migration filled it in. It loses against every edit.
 
-      A BLOB that is marked "not here" can be restored on another machine that had it: mesh restore TABLE KEY --column.
+      A BLOB that is marked “not here” can be restored on another machine that had it: mesh restore TABLE KEY --column.
 
       Examples:
         mesh conflicts
@@ -89,7 +89,7 @@ struct Conflicts: AsyncParsableCommand {
         winner.reverted ? "" : written(winner))
       table.add(
         "", "", "", "", "lost",
-        conflict.column == nil ? "its delete" : "\(loser.value)\(loser.bytesHere == false ? ", not here" : "")",
+        conflict.column == nil ? "(deleted)" : "\(loser.value)\(loser.bytesHere == false ? ", not here" : "")",
         loser.deviceName ?? loser.device, written(loser))
     }
     return table
@@ -98,7 +98,7 @@ struct Conflicts: AsyncParsableCommand {
   private static func kept(_ conflict: ConflictReport) -> String {
     if conflict.column == nil { return "the record" }
     if conflict.winner.reverted { return "no record: it was reverted" }
-    return conflict.winner.deleted ? "its delete" : "\(conflict.winner.value)"
+    return conflict.winner.deleted ? "(deleted)" : "\(conflict.winner.value)"
   }
 
   private static func written(_ side: ConflictReport.Side) -> String {

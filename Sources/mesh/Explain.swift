@@ -13,11 +13,11 @@ struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Show which device wrote each value of a record, when, and which value it overwrote.",
       discussion: """
-        Works for deleted and hidden records too, and says why they are not in their table. "over, not seen" marks a value that \
+        Works for deleted and hidden records too, and says why they are not in their table. “over, not seen” marks a value that \
         the author had not seen: a conflict. The command reads the whole log of the record's zone.
 
         A record that was moved from another share keeps the authors and times of its values. Only the device that moved it has \
-        signed them here, so they are shown as "according to" that device.
+        signed them here, so they are shown as “according to” that device.
 
         Write a key as the row shows it. In a TEXT column it is a text. In any other column it is a number, if it can be one. \
         If a column has both, use quotes: "'1'" is the text, 1 the number.

@@ -40,7 +40,7 @@ enum Output {
   }
 
   static func blobs(_ amount: LackingAssets.Amount) -> String {
-    "\(amount.assets.counted("BLOB", "BLOBs")) (\(bytes(amount.bytes)))"
+    "\(amount.assets.counted("BLOB", "BLOBs")) (\(amount.bytes.asBytes))"
   }
 
   /// Returns how many records are held on this machine, with the reasons.
@@ -53,17 +53,6 @@ enum Output {
         .map { "\($0.value) \($0.key)" }.joined(separator: ", ")
     return "\(count.counted("record is", "records are")) held here (\(reasons))"
   }
-
-  /// Returns a size for people, with about 3 significant digits.
-  static func bytes(_ count: Int) -> String {
-    guard count >= 1_000 else { return count.counted("byte", "bytes") }
-    var (value, unit) = (Double(count) / 1_000, 0)
-    while value >= 999.5, unit < units.count - 1 { (value, unit) = (value / 1_000, unit + 1) }
-    let tenths = Int((value * 10).rounded())
-    return value < 9.95 ? "\(tenths / 10).\(tenths % 10) \(units[unit])" : "\(Int(value.rounded())) \(units[unit])"
-  }
-
-  private static let units = ["kB", "MB", "GB"]
 
   /// Returns a value for a table. For a long text or BLOB, it is the beginning and the size.
   static func shortened(_ value: ReportedValue) -> String {

@@ -83,7 +83,7 @@ struct Status: AsyncParsableCommand {
       facts.append(
         (
           "BLOBs",
-          "\(fetching.assets) to fetch, \(Output.bytes(fetching.here)) of \(Output.bytes(fetching.size)) here"
+          "\(fetching.assets) to fetch, \(fetching.here.asBytes) of \(fetching.size.asBytes) here"
             + (sources.isEmpty ? "" : ", from \(sources)")
         ))
     }
@@ -91,12 +91,12 @@ struct Status: AsyncParsableCommand {
       facts.append(
         (
           stuck.state.rawValue,
-          "\(stuck.assets.counted("BLOB", "BLOBs")) (\(Output.bytes(stuck.size))): \(stuck.reason)"
+          "\(stuck.assets.counted("BLOB", "BLOBs")) (\(stuck.size.asBytes)): \(stuck.reason)"
         ))
     }
     if !fetching.stuck.isEmpty { facts.append(("", "mesh asset list names their rows")) }
     if report.keptBlobs.bytes > 0 {
-      let (bytes, limit) = (Output.bytes(report.keptBlobs.bytes), Output.bytes(report.keptBlobs.limit))
+      let (bytes, limit) = (report.keptBlobs.bytes.asBytes, report.keptBlobs.limit.asBytes)
       facts.append(("kept BLOBs", "\(bytes) of \(limit): others overwrote or deleted them (mesh restore)"))
     }
     return facts

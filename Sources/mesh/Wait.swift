@@ -57,8 +57,8 @@ struct Wait: AsyncParsableCommand {
         // The other device could download the BLOBs that are here.
         let reason =
           here.assets == 0
-          ? "it does not download them (they are on demand there, or evicted, or held), or can't store them"
-          : "no device connected to it has them, or it does not download or can't store them"
+          ? "which it does not download (on demand, evicted or held there), or can't store"
+          : "which no device connected to it has, or which it does not download or can't store"
         Output.print(
           "  \(one.name ?? one.device) is without \(Output.blobs(absent)), \(reason). Run mesh asset list on it.")
       }

@@ -36,6 +36,28 @@ import Testing
     }
   }
 
+  @Test("a full disk is named with the file that a person knows, and what to do")
+  func fullDisk() {
+    errno = ENOSPC
+    let error = Disk.failure("write", "/home/links.new")
+    #expect(error.message == "no space left for /home/links; make room, then try again")
+  }
+
+  @Test("a file that the user may not open is named with its owner", .enabled(if: geteuid() == 0))
+  func deniedFile() async throws {
+    try await withTemporaryDirectory { root in
+      let nobody = try #require(getpwnam("nobody")).pointee.pw_uid
+      let home = try Home.create(at: "\(root)/home")
+      func denied() -> String {
+        errno = EACCES
+        return Disk.failure("open", "\(home.path)/account/key").message
+      }
+      #expect(denied().hasSuffix("Permission denied. Change the permissions of \(home.path)/account."))
+      try #require(chown("\(home.path)/account", nobody, getgid()) == 0)
+      #expect(denied().contains("\(home.path)/account belongs to the user nobody, and this is root."))
+    }
+  }
+
   @Test("another user's home is refused with the name of its owner", .enabled(if: geteuid() == 0))
   func anotherUsersHome() async throws {
     try await withTemporaryDirectory { root in

@@ -13,6 +13,9 @@ extension Daemons {
         let lost = try await tower.found()
         try await laptop.join(tower, device: "laptop")
         try await phone.join(tower, device: "phone")
+        try await tablet.join(tower, device: "gone")
+        try FileManager.default.removeItem(atPath: tablet.home)
+        try FileManager.default.removeItem(atPath: tablet.database)
         _ = try await laptop.serve()
         _ = try await phone.serve("--peer", try await laptop.address())
         try await tower.settled(with: "laptop")
@@ -22,6 +25,9 @@ extension Daemons {
         let listed = try await tower.run("device", "list").stdout
         #expect(listed.contains("administrator"))
         try await laptop.connected(to: "phone")
+        try await tower.done("device", "revoke", "gone")
+        let revoked = try await tower.run("device", "promote", "gone")
+        #expect(revoked.stderr.contains("is revoked, so it can't be promoted"))
         // The first machine is gone, together with its home.
         await lost.kill()
         try FileManager.default.removeItem(atPath: tower.home)

@@ -64,7 +64,7 @@ extension Daemons {
           #expect(conflicts.map(\.loser.value) == [.text("soy milk")])
           #expect(conflicts.map(\.winner.deviceName) == ["tower"])
           #expect(conflicts.map(\.winner.deleted) == [true] && conflicts.map(\.loser.deleted) == [false])
-          #expect(try await node.done("conflicts").stdout.contains("its delete"))
+          #expect(try await node.done("conflicts").stdout.contains("(deleted)"))
         }
       }
     }

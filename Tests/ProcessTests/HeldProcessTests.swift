@@ -84,7 +84,7 @@ extension Daemons {
         let wrong = [
           (["nothing", "e", "--column", "stop"], "nothing"), (["spans", "f", "--column", "stop"], "no record"),
           (["spans", "e", "--column", "end"], "no column end"), (["spans", "e", "--column", "id"], "no column id"),
-          (["marks", "m", "--column", "span"], "refuses nothing"),
+          (["marks", "m", "--column", "span"], "refuses no value"),
         ]
         for (arguments, words) in wrong {
           let finished = try await tower.run(["held", "resolve"] + arguments + ["--value", "12"])

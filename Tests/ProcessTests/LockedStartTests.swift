@@ -59,6 +59,19 @@ extension Daemons {
       }
     }
 
+    @Test("the doctor doesn't say that nothing keeps the node from working while a program has the lock")
+    func doctorNamesLock() async throws {
+      try await MeshProcess.scope { mesh in
+        _ = try await mesh.found()
+        let holder = try await holder(mesh)
+        let report = try await mesh.run("doctor").stdout
+        #expect(report.contains("lock: \(mesh.database) is locked by process \(holder.pid)"), "\(report)")
+        #expect(report.contains("work: Nothing but the lock keeps"), "\(report)")
+        #expect(report.components(separatedBy: "disk: ").count == 2, "the file and the home are on one disk")
+        holder.send(SIGUSR1)
+      }
+    }
+
     @Test("a signal ends a daemon at once while it waits for a lock", arguments: [SIGTERM, SIGINT])
     func signal(_ signal: Int32) async throws {
       try await MeshProcess.scope { mesh in

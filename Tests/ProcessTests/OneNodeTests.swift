@@ -35,6 +35,7 @@ import Testing
       #expect(
         other.stderr.contains("is used by another node of the home \(mesh.home)"), "a link leads to the same file")
       #expect(other.stderr.contains("process \(daemon.pid)"))
+      #expect(other.stderr.contains("or name another file with --database"), "the new home has no config.toml")
     }
   }
 

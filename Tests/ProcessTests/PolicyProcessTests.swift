@@ -75,7 +75,7 @@ extension Daemons {
         for (arguments, message) in [
           (["notes", "--policy", "stars=most"], "last, greatest, least, counter"),
           (["notes", "--policy", "text=counter"], "a counter needs INTEGER"),
-          (["notes", "--policy", "likes=counter"], "no column likes"),
+          (["notes", "--policy", "likes=counter"], "has no column likes"),
           (["notes", "tags", "--policy", "stars=counter"], "--policy TABLE.COLUMN=POLICY"),
           (["notes", "--policy", "stars"], "--policy likes=counter"),
         ] {

@@ -99,9 +99,8 @@ struct AssetAnswers: NodePart {
     throw Refusal(
       code: "asset.lastCopy",
       message:
-        "no other device of this account is connected now and says that it has this BLOB, so the bytes here may be the only ones. In "
-        + "another account's share, a device of the owner's counts as well, and one of another participant never does. Connect one "
-        + "that has the BLOB (mesh peers), or remove the bytes here all the same: add --force.")
+        "no connected device of this account, or of the share's owner, says that it has this BLOB, so this copy may be the last "
+        + "one. Connect such a device (mesh peers), or evict it all the same: add --force.")
   }
 
   // MARK: Figures

@@ -20,7 +20,7 @@ struct RecordAnswers: NodePart {
     throw Refusal(
       code: "record.unknown",
       message:
-        "the table \(printable(request.table)) has no record with the key \(printable(request.key.isEmpty ? "''" : request.key)), and had none."
+        "the table \(printable(request.table)) has no record with the key \(printable(request.key.isEmpty ? "''" : request.key)), and never had one."
     )
   }
 

@@ -27,41 +27,41 @@ struct WaysOut {
   func text(_ records: [HeldEntry]) -> String {
     let held = Set(records.map(\.table))
     switch records.first?.reason {
-    case .missingParent, nil: return "They are shown when the records that they refer to are here and shown."
-    case .parentDeleted: return "Their parent was deleted: they are shown again when it is written again."
+    case .missingParent, nil: return "Such a record is shown when the record that it refers to is here and shown."
+    case .parentDeleted: return "The parent was deleted. Such a record is shown again when its parent is written again."
     case .unknownTable, .untracked: return unknown(held)
     case .constraint where records.allSatisfy(\.isKeyUnfit):
       return
-        "The table has another key here than on the machine that wrote them, and the key of a synchronized table can't be "
+        "The table has another key here than on the machine that wrote to it, and the key of a synchronized table can't be "
         + "changed. On every machine, copy the rows into a table of another name with one key, run mesh track on that, and "
         + "mesh untrack on this one."
     case .constraint:
       return
-        "A constraint or trigger of this file refuses them. \(resolve(records)) gives one values that fit, everywhere. Or "
+        "A constraint or trigger of this file refuses what is merged. \(resolve(records)) sets values that fit, everywhere. Or "
         + "loosen the constraint: mesh tries again after a change of the schema. After any other change, run mesh held retry."
     case .shownHereOnly:
       return
-        "Programs of this machine wrote the rows with foreign keys off. Other machines hold them until what they refer to is here: "
+        "A program of this machine wrote such a row with foreign keys off. Other machines hold it until what it refers to is here: "
         + "insert that row, or write another reference."
     case .editRefused:
       return
-        "The rows show the last version that their tables accepted. Edit one in the table, or run \(resolve(records)), or "
+        "Such a row shows the last version that its table accepted. Edit it in the table, or run \(resolve(records)), or "
         + "keep what it shows: mesh held resolve TABLE KEY --keep shown."
     case .slotTaken:
       return
-        "Another record has the row, of another zone: a copy that was kept, a private one, or another share's. Delete that, "
-        + "or give it another key, and these are shown. mesh explain record TABLE KEY shows both."
+        "A record of another zone has the row: a copy that was kept, a private one, or another share's. Delete that one, "
+        + "or give it another key, and the held record is shown. mesh explain record TABLE KEY shows both."
     case .parentElsewhere:
       let (covered, moved) = (records.filter(\.isParentCovered), records.filter { !$0.isParentCovered })
       let ways = [
         moved.isEmpty
           ? nil
-          : "The record that they refer to is in another share: it moved there while they were written, or another one has "
-            + "its key. If it moved, somebody with write permission in both shares moves it back, and then moves it again: "
-            + "they go with it.",
+          : "Such a record refers to one in another share: that one moved there meanwhile, or another one has its key. If it "
+            + "moved, somebody with write permission in both shares moves it back and then moves it again: the held record "
+            + "goes with it.",
         covered.isEmpty
           ? nil
-          : "The record that they refer to is held itself (slot-taken): delete the row that has its key, or give that row "
+          : "The record that it refers to is held itself (slot-taken): delete the row that has its key, or give that row "
             + "another key, and both are shown.",
       ]
       return ways.compactMap(\.self).joined(separator: " ")
@@ -114,16 +114,15 @@ struct WaysOut {
       ways.append("Here with another key, and shown once they have theirs again: \(unfit.joined(separator: ", ")).")
     }
     let never = held.subtracting(gone.keys).subtracting(unfit)
-    let made = never.intersection(adoptable).sorted()
     let tracked = never.intersection(here).sorted()
     let others = never.subtracting(adoptable).subtracting(here).sorted()
-    if !made.isEmpty { ways.append("mesh schema --apply makes the tables (\(made.joined(separator: ", "))).") }
+    if !never.isDisjoint(with: adoptable) { ways.append("mesh schema --apply creates the missing tables.") }
     if !tracked.isEmpty {
       ways.append("mesh track synchronizes the tables that are here (\(tracked.joined(separator: ", "))).")
     }
     if !others.isEmpty {
       ways.append(
-        "They are shown once a table of that name is here and tracked (\(others.joined(separator: ", "))).")
+        "Such a record is shown once a table of that name is here and tracked (\(others.joined(separator: ", "))).")
     }
     return ways.joined(separator: " ")
   }
@@ -142,7 +141,7 @@ struct WaysOut {
     if !others.isEmpty {
       ways.append(
         "In no share here, because the table has several foreign keys or refers to a table in no share: "
-          + "\(others.joined(separator: ", ")). They are shown once the tables have the form that they have on the other machines."
+          + "\(others.joined(separator: ", ")). Their records are shown once the tables have the form that they have on the other machines."
       )
     }
     if held.count > apart.count {

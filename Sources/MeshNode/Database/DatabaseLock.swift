@@ -24,7 +24,7 @@ struct DatabaseLock: Sendable {
     } catch {
       switch error {
       case .taken(let note): throw Self.refusal(database, note, home)
-      case .system(let error): throw error
+      case .system(let error): throw HomeError(error.code, "\(database) can't be used: \(error.message)")
       }
     }
   }
@@ -83,6 +83,10 @@ struct DatabaseLock: Sendable {
   }
 
   private static func refusal(_ database: String, _ note: String, _ home: Home) -> Refusal {
+    let isMade = (try? home.exists(.configuration)) ?? false
+    let way =
+      isMade
+      ? "give \(home.path) a database of its own (database in config.toml)" : "name another file with --database"
     let words = note.split(separator: " ", maxSplits: 1)
     let process = words.first.map { " (process \($0))" } ?? ""
     let other = words.count == 2 ? " of the home \(printable(String(words[1])))" : ""
@@ -90,6 +94,6 @@ struct DatabaseLock: Sendable {
       code: "database.inUse",
       message:
         "\(database) is used by another node\(other)\(process), and a file has one node at a time. Stop that one, "
-        + "or give \(home.path) a database of its own (database in config.toml).")
+        + "or \(way).")
   }
 }

@@ -15,7 +15,9 @@ struct ClockChecks: NodePart {
           "clock", .alarm, "Local writes stay pending, and what others write waits behind them: \(fault).",
           wayOut: "Correct the clock that is wrong, here or there. Then everything continues."))
     }
-    return checks.or("clock", "Nobody signed ahead of this machine's clock, and no peer's time speaks against it.")
+    return checks.or(
+      "clock",
+      "No change set is signed ahead of this machine's clock, and no other device's clock contradicts it.")
   }
 
   private func signedAhead(_ author: Author, _ head: ChangeSetTip) -> HealthCheck {
@@ -45,7 +47,7 @@ struct ClockChecks: NodePart {
     return HealthCheck(
       "history", .warning, "Since the start: \(notices.joined(separator: "; ")).",
       wayOut:
-        "Look for values that were overwritten or reverted: mesh conflicts, and mesh held. If two machines run on one "
+        "If you restored or copied a file or a home yourself, nothing is wrong. Look for values that were overwritten or reverted: mesh conflicts, and mesh held. If two machines run on one "
         + "home, or on copies of it, each ends the other's sessions: stop one, and invite it as a device of its own.")
   }
 }

@@ -28,7 +28,7 @@ struct Doctor: NodePart {
   private func checks(_ lock: HealthCheck?) throws -> [HealthCheck] {
     var checks = [.library, node.daemonCheck(), node.configurationCheck(), node.workCheck(lock)]
     checks += [file.fileCheck(), file.logCheck()] + (lock.map { [$0] } ?? [])
-    checks += [store.place, home.path].map(HealthCheck.disk)
+    checks += HealthCheck.disks(under: [store.place, home.path])
     checks += try file.captureChecks() + [zones.pendingCheck(), node.deviceCheck()] + zones.zoneChecks()
     checks += try clock.clockChecks() + zones.heldChecks() + zones.assetChecks() + zones.receiptChecks()
     checks += try zones.conflictChecks()

@@ -22,15 +22,25 @@ extension HealthCheck {
   private static let scarce: UInt64 = 64 << 20
   private static let low: UInt64 = 512 << 20
 
-  static func disk(under path: String) -> HealthCheck {
+  /// Returns one check for each file system that has some of the paths.
+  static func disks(under paths: [String]) -> [HealthCheck] {
+    let places = Dictionary(grouping: paths) { path in
+      var status = stat()
+      return stat(path, &status) == 0 ? status.st_dev : 0
+    }
+    return places.values.sorted { $0[0] < $1[0] }.map(disk)
+  }
+
+  private static func disk(under paths: [String]) -> HealthCheck {
+    let path = paths.joined(separator: " and ")
     var status = statvfs()
-    guard statvfs(path, &status) == 0 else {
+    guard statvfs(paths[0], &status) == 0 else {
       return HealthCheck("disk", .ok, "The disk under \(path) doesn't report its free space.")
     }
     let free = UInt64(status.f_bavail) * UInt64(status.f_frsize)
     let state: State = free < scarce ? .alarm : free < low ? .warning : .ok
     return HealthCheck(
-      "disk", state, "\(free >> 20) MiB are free under \(path).",
+      "disk", state, "\(Int(clamping: free).asBytes) are free under \(path).",
       wayOut: state == .ok ? nil : "Make room: with a full disk nothing is captured, and other programs fail too.",
       figures: ["freeMiB": Int(clamping: free >> 20)])
   }
@@ -71,7 +81,7 @@ struct FileChecks: NodePart {
     let log = store.file.walStatus()
     let seconds = log.heldUpSince.map { max(0, time.milliseconds() - $0) / 1_000 } ?? 0
     let guarded = log.isGuarded ? "guarded" : !isRunning ? "not guarded, since no daemon runs" : "not guarded now"
-    var what = "The write-ahead log has \(log.bytes >> 20) MiB and is \(guarded)."
+    var what = "The write-ahead log has \(Int(log.bytes).asBytes) and is \(guarded)."
     if log.resets > 0 { what += " The node emptied it \(log.resets.counted("time", "times"))." }
     if log.foreignResets > 0 {
       what += " Programs that ask for RESTART or TRUNCATE did \(log.foreignResets.counted("time", "times"))."

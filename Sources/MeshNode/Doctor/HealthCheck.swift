@@ -4,6 +4,16 @@ package import MeshControl
 extension Int {
   /// Returns the number with its noun, such as `1 row is` or `2 rows are`.
   package func counted(_ one: String, _ many: String) -> String { "\(self) \(self == 1 ? one : many)" }
+
+  /// Returns a number of bytes for people, with about 3 significant digits.
+  package var asBytes: String {
+    guard self >= 1_000 else { return counted("byte", "bytes") }
+    var (value, unit) = (Double(self) / 1_000, 0)
+    let units = ["kB", "MB", "GB"]
+    while value >= 999.5, unit < units.count - 1 { (value, unit) = (value / 1_000, unit + 1) }
+    let tenths = Int((value * 10).rounded())
+    return value < 9.95 ? "\(tenths / 10).\(tenths % 10) \(units[unit])" : "\(Int(value.rounded())) \(units[unit])"
+  }
 }
 
 extension [HealthCheck] {

@@ -39,6 +39,7 @@ struct MemberChecks: NodePart {
     let waiting = try PeerAnswers(context: context).peers().filter {
       !$0.connected && $0.device != nil && $0.behind.there > 0
     }
+    let own = replica.account.id.description
     let checks = waiting.map { peer in
       let name = peer.name ?? ""
       let who = name.isEmpty ? peer.device ?? "" : name
@@ -49,10 +50,12 @@ struct MemberChecks: NodePart {
         "members", .warning, what,
         wayOut:
           "Start its daemon, or give this machine its address: mesh serve --peer HOST:PORT. If it is gone for good, "
-          + "remove it: mesh device revoke, or mesh share remove for another account.",
+          + "remove it: "
+          + (peer.account == own
+            ? "mesh device revoke \(peer.device ?? "")" : "mesh share remove SHARE \(peer.account ?? "ACCOUNT")"),
         figures: ["changeSets": count])
     }
-    return checks.or("members", "No device lacks changes of this machine while it is not connected.")
+    return checks.or("members", "No absent device lacks changes of this machine.")
   }
 
   /// Returns the checks of tables and columns that other devices have and that this file doesn't have, doesn't

@@ -146,8 +146,28 @@ extension Disk {
 
   /// Returns an error with the operating system's reason. Call it before `errno` changes.
   static func failure(_ verb: String, _ thing: String) -> HomeError {
-    let reason = String(cString: strerror(errno))
-    return HomeError(.system, "cannot \(verb) \(thing): \(reason).")
+    let number = errno
+    if number == ENOSPC || number == EDQUOT {
+      let file = thing.hasSuffix(newSuffix) ? String(thing.dropLast(newSuffix.count)) : thing
+      return HomeError(.system, "no space left for \(file); make room, then try again")
+    }
+    let advice = number == EACCES || number == EPERM ? denied(thing) : ""
+    return HomeError(.system, "cannot \(verb) \(thing): \(String(cString: strerror(number))).\(advice)")
+  }
+
+  /// Returns whose file or directory is in the way, and what to do. This user can look at the last directory of the
+  /// path that it may enter, and at what is in it.
+  private static func denied(_ path: String) -> String {
+    var place = path
+    while FileStatus(path: place) == nil {
+      guard let slash = place.lastIndex(of: "/"), slash > place.startIndex else { return "" }
+      place = String(place[..<slash])
+    }
+    guard let owner = FileStatus(path: place)?.owner else { return "" }
+    return owner == geteuid()
+      ? " Change the permissions of \(place)."
+      : " \(place) belongs to the user \(user(owner)), and this is \(user(geteuid())). Run the command as that user (sudo -u "
+        + "\(user(owner)) mesh …), or name files of your own with --home and --database."
   }
 }
 

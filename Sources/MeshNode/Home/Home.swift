@@ -31,14 +31,10 @@ public struct Home: Hashable, Sendable {
 
   /// Returns the message for a directory that already has a node.
   private func existing() throws(HomeError) -> String {
-    let keys =
-      try exists(.accountKey)
-      ? "It holds the account's key and this device's keys: don't remove it. Without the account's key you can invite and "
-        + "revoke no device, and only the recovery key replaces it."
-      : "It holds this device's keys: don't remove it, or the device is lost to its account."
+    let keys = try exists(.accountKey) ? "the account's key" : "this device's keys"
     return
-      "\(path) is a node's home already. \(keys) Start this node with mesh serve, or make a second one in another directory: "
-      + "mesh init --home DIR --database PATH"
+      "\(path) is a node's home already, with \(keys): don't remove it. Start its node: mesh serve. For a second node: mesh "
+      + "init --home DIR --database PATH"
   }
 
   /// Removes a home that has no key yet. A home with a key stays, so that it can be continued.

@@ -86,8 +86,12 @@ package struct Administration: Part {
     guard device != self.device else {
       throw ReplicaError.notReady("this machine holds the account's key: it can do all that an administrator can")
     }
+    guard account.revocations[device] == nil else {
+      throw ReplicaError.notReady("\(device) is revoked, so it can't be promoted")
+    }
     guard account.certificate(device) != nil else {
-      throw ReplicaError.notReady("\(device) is revoked or unconfirmed: only a device that takes part can be promoted")
+      throw ReplicaError.notReady(
+        "\(device) is unconfirmed. Confirm it before you promote it: mesh device confirm \(device)")
     }
     guard account.administrators[device] == nil else {
       throw ReplicaError.notReady("\(device) is an administrator already")

@@ -145,7 +145,7 @@ struct Writers: Part {
     if try cutoffs.limit(author, id) != nil { return nil }
     guard stored[author] >= mark.number else {
       return OtherFile(
-        reason: "the database is older than this device's last change set: it was restored", signed: signed)
+        reason: "the database was restored from a copy", signed: signed)
     }
     guard try mark.number == 0 || store.log.changeSetID(id, author, mark.number) == mark.id else {
       return OtherFile(reason: "the database was last written by a copy of this home", signed: nil)
@@ -179,7 +179,7 @@ struct Writers: Part {
     if let state = zones[id]?.state, state.owner != account.id, state.limit(ofUnknown: author) != nil { return }
     probe?(.ownChangeSetMet)
     if try author == self.author(id) {
-      try renewInstance(id, because: "the database is older than what this device has sent: it was restored")
+      try renewInstance(id, because: "the database was restored from a copy")
     } else if stored == 0 {
       incidents.notify(
         "another device sent change sets of this device that this file lacks: the file or the home was restored, or a copy "

@@ -31,7 +31,8 @@ package enum DiscardError: Error, Hashable, Sendable, CustomStringConvertible {
 
   package var description: String {
     switch self {
-    case .unknownRecord(let table, let key): "the table \(table) has no record with the key \(key.named), and had none."
+    case .unknownRecord(let table, let key):
+      "the table \(table) has no record with the key \(key.named), and never had one."
     case .untracked(let table):
       "the table \(table) is not synchronized here any more. mesh track \(table) takes it up again."
     case .notHeld(let table, let key):

@@ -54,7 +54,7 @@ package enum ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
     switch self {
     case .unknownRecord(let table, let key): "the table \(table) has no record with the key \(key.named)."
     case .notRefused(let table, let key):
-      "the table \(table) refuses nothing of the record \(key.named): mesh held lists the records that are refused."
+      "the table \(table) refuses no value of the record \(key.named): mesh held lists the records that are refused."
     case .several(let key, let zones):
       "several zones have a refused record with the key \(key.named): name one with --zone: "
         + zones.map(\.description).joined(separator: ", ")

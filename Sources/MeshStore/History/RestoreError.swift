@@ -45,7 +45,8 @@ package enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
 
   package var description: String {
     switch self {
-    case .unknownRecord(let table, let key): "the table \(table) has no record with the key \(key.named), and had none."
+    case .unknownRecord(let table, let key):
+      "the table \(table) has no record with the key \(key.named), and never had one."
     case .untracked(let table):
       "the table \(table) is not synchronized here any more. mesh track \(table) takes it up again."
     case .noTable(let table):
@@ -55,8 +56,8 @@ package enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
     case .unknownColumn(let table, let column):
       "the table \(table) has no column \(column) here: name one of its columns."
     case .lives(let table, let key):
-      "the record \(key.named) of \(table) is not deleted. Name the columns whose former value is to come back, with "
-        + "--column; mesh explain record shows what each has overwritten. \(Self.otherZone)"
+      "the record \(key.named) of \(table) is not deleted. To put back a former value (mesh explain record shows them): "
+        + "mesh restore \(table) \(key.named) --column COLUMN"
     case .noDescendants(let table, let key):
       "the record \(key.named) of \(table) is not deleted, and no record that referred to it was deleted with it. "
         + Self.otherZone

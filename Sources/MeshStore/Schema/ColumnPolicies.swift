@@ -45,9 +45,8 @@ struct ColumnPolicies {
 
   /// Returns the reason why a column can't have a policy, or nil if it can.
   static func violation(_ policy: ColumnPolicy, _ name: String, _ schema: TableSchema) -> String? {
-    guard let column = schema.column(name), column.generated == .no else {
-      return "the table has no column \(printable(name)) that programs write"
-    }
+    guard let column = schema.column(name) else { return "the table has no column \(printable(name))" }
+    guard column.generated == .no else { return "\(name) is a generated column, and such a column has no policy" }
     if policy == .last { return nil }
     if column.isKey { return "\(name) is the key, and a key has no policy" }
     if schema.foreignKeys.contains(where: { $0.columns.contains { $0.folded == name.folded } }) {

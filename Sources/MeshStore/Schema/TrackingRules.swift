@@ -172,7 +172,7 @@ extension TrackingRules {
       }
       if reference.onDelete == .restrict {
         texts.append(
-          "\(from) is ON DELETE RESTRICT, which another machine's delete cannot ask for; "
+          "\(from) is ON DELETE RESTRICT, but a delete that comes from another machine can't be refused; "
             + "use CASCADE, SET NULL or SET DEFAULT")
       }
       return texts

@@ -72,7 +72,7 @@ package struct StoreError: Error, CustomStringConvertible {
   }
 
   static func unknownTable(_ name: String) -> StoreError {
-    StoreError(.unknownTable, "no synchronized table is called \"\(name)\"; mesh status lists them")
+    StoreError(.unknownTable, "no synchronized table is called “\(name)”; mesh status lists them")
   }
 }
 

@@ -199,6 +199,9 @@ struct AssetCommand: AsyncParsableCommand {
       where table.map({ $0.folded == name.folded }) ?? true {
         text.add(name, policy.rawValue)
       }
+      if let table, !report.policies.keys.contains(where: { $0.folded == table.folded }) {
+        return Output.print("\(printable(table)) is not tracked. Add it: mesh track \(printable(table))")
+      }
       Output.print(report.policies.isEmpty ? "No table is tracked. Add one: mesh track TABLE" : text.text)
     }
   }

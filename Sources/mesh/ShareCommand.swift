@@ -34,9 +34,10 @@ struct ShareCommand: AsyncParsableCommand {
       $0.title == share.title && $0.id != share.id && $0.role != .ended && !$0.stopped
     }
     guard let other = others.first else { return }
+    let way = share.role == .owner ? " To give this one another title: mesh share rename \(share.id) TITLE" : ""
     Output.note(
-      "Another share here is called “\(printable(share.title))” too: \(other.id). Commands need the id of one of them. To give "
-        + "this one another title: mesh share rename \(share.id) TITLE")
+      "Another share here is called “\(printable(share.title))” too: \(other.id). Commands need the id of one of them.\(way)"
+    )
   }
 
   static func printed(_ share: ShareReport) {
@@ -228,6 +229,7 @@ extension ShareCommand {
             ("owner", Output.named(report.owner, share?.ownerName ?? report.ownerName)),
             ("permission", report.permission?.rawValue ?? ""),
           ])
+          if let share { try await ShareCommand.warnOfTitle(share, access) }
           return try await warnOfTables(of: report, access)
         }
         if !told { Output.note("waiting: \(printable(report.reason ?? ""))") }
@@ -526,8 +528,10 @@ extension ShareCommand {
   }
 
   fileprivate static func change(_ request: ShareChangeRequest, _ home: HomeOption, _ json: JSONFlag) async throws {
-    let report = try await home.access().perform(request, need)
+    let access = try home.access()
+    let report = try await access.perform(request, need)
     if json.isOn { return try Output.json(report) }
     printed(report)
+    if request.act == .rename { try await warnOfTitle(report, access) }
   }
 }

@@ -164,7 +164,9 @@ extension Daemons {
         #expect(short.stderr.contains("give at least 4 characters after “zone-”"))
 
         let renamed = try await alice.done("share", "rename", ids[1], "Other")
-        #expect(renamed.stdout.contains("Other ("))
+        #expect(renamed.stdout.contains("Other (") && renamed.stderr.isEmpty)
+        let alike = try await alice.done("share", "rename", ids[1], "Shared")
+        #expect(alike.stderr.contains("called “Shared” too: \(ids[0])"))
         let invited = try await alice.done("share", "invite", ids[0], "--permission", "read-write").stdout
         #expect(invited.contains("one account, read-write"))
         #expect(invited.contains("mesh share uninvite \(ids[0]) control-"))

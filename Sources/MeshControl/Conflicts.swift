@@ -62,6 +62,9 @@ public struct ConflictReport: Codable, Hashable, Sendable {
   @OrNull public var column: String?
   /// The value that the table has now, or had when the conflict was found.
   public var winner: Side
+  /// The write to which the value lost. A later write may have replaced it since: then `winner` is another one. It is nil
+  /// if it is not known.
+  @OrNull public var lostTo: Write?
   /// The value that lost.
   public var loser: Side
   /// When this node found the conflict.
@@ -99,10 +102,25 @@ public struct ConflictReport: Codable, Hashable, Sendable {
     }
   }
 
+  /// A write of a device.
+  public struct Write: Codable, Hashable, Sendable {
+    /// The id of the device.
+    public var device: String
+    /// The name of the device, if it is known.
+    @OrNull public var deviceName: String?
+    /// When it was written, by the writer's clock. It is nil if that is not known.
+    @OrNull public var written: Date?
+
+    package init(device: String, deviceName: String?, written: Date?) {
+      (self.device, self.deviceName, self.written) = (device, deviceName, written)
+    }
+  }
+
   package init(
-    id: Int64, zone: String, table: String, key: ReportedValue, column: String?, winner: Side, loser: Side, found: Date
+    id: Int64, zone: String, table: String, key: ReportedValue, column: String?, winner: Side, lostTo: Write? = nil,
+    loser: Side, found: Date
   ) {
     (self.id, self.zone, self.table, self.key) = (id, zone, table, key)
-    (self.column, self.winner, self.loser, self.found) = (column, winner, loser, found)
+    (self.column, self.winner, self.lostTo, self.loser, self.found) = (column, winner, lostTo, loser, found)
   }
 }

@@ -9,7 +9,8 @@ struct Conflicts: AsyncParsableCommand {
     discussion: """
       If two devices write the same column of the same record, and neither has seen the other's value, the table has the later \
       value. If one device deletes the record, it has none. This machine keeps the value that lost: mesh restore --conflict puts \
-      it back, by the number in the first column.
+      it back, by the number in the first column. If another device replaced the kept value later, the list has the value of \
+      now, and in a third line the write to which the other value lost.
 
       The list belongs to this machine. Another machine lists the conflicts that it has seen: it has none if it received both \
       values in order.
@@ -83,14 +84,20 @@ struct Conflicts: AsyncParsableCommand {
     var table = TextTable("NUMBER", "TABLE", "KEY", "COLUMN", "", "VALUE", "BY", "WRITTEN")
     for conflict in conflicts {
       let (winner, loser) = (conflict.winner, conflict.loser)
+      let replaced = conflict.lostTo.flatMap { $0.device == winner.device ? nil : $0 }
       table.add(
-        "\(conflict.id)", conflict.table, "\(conflict.key)", conflict.column ?? "", "kept",
+        "\(conflict.id)", conflict.table, "\(conflict.key)", conflict.column ?? "", replaced == nil ? "kept" : "now",
         kept(conflict), winner.reverted ? "" : winner.deviceName ?? winner.device,
         winner.reverted ? "" : written(winner))
       table.add(
         "", "", "", "", "lost",
         conflict.column == nil ? "(deleted)" : "\(loser.value)\(loser.bytesHere == false ? ", not here" : "")",
         loser.deviceName ?? loser.device, written(loser))
+      if let replaced {
+        table.add(
+          "", "", "", "", "to", conflict.column == nil ? "an edit" : "a value that was replaced later",
+          replaced.deviceName ?? replaced.device, written(replaced.written))
+      }
     }
     return table
   }
@@ -102,7 +109,8 @@ struct Conflicts: AsyncParsableCommand {
   }
 
   private static func written(_ side: ConflictReport.Side) -> String {
-    let time = side.written.map(ControlJSON.text) ?? "before it was tracked"
-    return side.imported ? "\(time) (imported)" : time
+    side.imported ? "\(written(side.written)) (imported)" : written(side.written)
   }
+
+  private static func written(_ time: Date?) -> String { time.map(ControlJSON.text) ?? "before it was tracked" }
 }

@@ -113,6 +113,7 @@ enum AnswerSamples {
           .init(
             id: 7, zone: "zone-1", table: "notes", key: .text("n1"), column: "title",
             winner: .init(value: .text("milk"), device: "device-1", deviceName: "tower", written: when),
+            lostTo: .init(device: "device-3", deviceName: "phone", written: when),
             loser: .init(
               value: .asset("asset-1", size: 9), deleted: true, device: "device-2", deviceName: nil, written: nil,
               imported: true), found: when),

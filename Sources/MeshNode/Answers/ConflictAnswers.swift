@@ -34,14 +34,15 @@ struct ConflictAnswers: NodePart {
   }
 
   private func conflictReport(_ conflict: Conflict) -> ConflictReport {
+    func written(_ stamp: Stamp) -> Date? {
+      stamp.time == .zero ? nil : Date(milliseconds: stamp.time.noted.milliseconds)
+    }
     func side(
       _ value: Value, _ stamp: Stamp, isDelete: Bool, isReverted: Bool = false, hasBytes: Bool? = nil
     ) -> ConflictReport.Side {
       ConflictReport.Side(
         value: ReportedValue(value), deleted: isDelete, reverted: isReverted, device: stamp.author.device.description,
-        deviceName: devices.name(of: stamp.author.device),
-        written: stamp.time == .zero ? nil : Date(milliseconds: stamp.time.noted.milliseconds),
-        imported: stamp.time.isImport,
+        deviceName: devices.name(of: stamp.author.device), written: written(stamp), imported: stamp.time.isImport,
         bytesHere: hasBytes)
     }
     return ConflictReport(
@@ -49,6 +50,10 @@ struct ConflictAnswers: NodePart {
       column: conflict.column,
       winner: side(
         conflict.winnerValue, conflict.winner, isDelete: conflict.isWinnerDelete, isReverted: conflict.isReverted),
+      lostTo: conflict.beatenBy.map {
+        ConflictReport.Write(
+          device: $0.author.device.description, deviceName: devices.name(of: $0.author.device), written: written($0))
+      },
       loser: side(
         conflict.loserValue, conflict.loser, isDelete: conflict.column == nil, hasBytes: conflict.hasBytes),
       found: Date(milliseconds: conflict.found))

@@ -20,6 +20,8 @@ package struct Conflict: Hashable, Sendable {
   package var isReverted: Bool
   /// The stamp of the column's current value, or of the birth or delete that won.
   package var winner: Stamp
+  /// The stamp of the write to which the value lost, if that is known. A later write may have replaced that one since.
+  package var beatenBy: Stamp?
   /// Whether this file or the node's home has the bytes of a lost BLOB. Nil for any other value.
   package var hasBytes: Bool?
   /// True if the losing value was in this file and the winning one arrived.

@@ -113,6 +113,7 @@ private struct CurrentConflicts: Step {
     }
     conflict.isReverted = !isAlive && state.generation == 0
     conflict.isWinnerDelete = !isAlive && !conflict.isReverted
+    if conflict.isWinnerDelete, let delete = state.life { conflict.winner = max(conflict.winner, delete) }
     // For a row that has no columns except its key, the conflict is over when the row exists again. If the key's
     // spelling is itself a value of the row, it is compared like any other value.
     if isAlive, conflict.loserValue == conflict.key, let table = catalog.table(entry.ref.table),
@@ -166,12 +167,12 @@ private struct CurrentConflicts: Step {
 
   /// Returns the conflict with the names of its table and column, and without the winner's value.
   private func conflict(_ entry: ConflictTable.Entry) throws -> Conflict {
-    let loser = try transaction.stamp(entry.loser)
+    let (loser, winner) = (try transaction.stamp(entry.loser), try entry.winner.map(transaction.stamp))
     return Conflict(
       id: entry.id, zone: entry.zone, table: try catalog.tableName(entry.ref.table), key: entry.ref.key,
       column: entry.column == ZoneRecords.wholeRecord ? nil : try catalog.displayedName(entry.column),
       loserValue: entry.value, loser: loser, winnerValue: .null, isWinnerDelete: false, isReverted: false,
-      winner: try entry.winner.map(transaction.stamp) ?? loser, hasBytes: nil, wasLocal: entry.wasLocal,
+      winner: winner ?? loser, beatenBy: winner, hasBytes: nil, wasLocal: entry.wasLocal,
       found: entry.noted)
   }
 

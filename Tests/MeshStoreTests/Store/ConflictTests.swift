@@ -44,6 +44,32 @@ import Testing
     #expect(conflict.column == nil && conflict.loser.author == a.author && conflict.winner.author == b.author)
   }
 
+  @Test("a conflict tells to which write the value lost, and which value has replaced that since")
+  func replacedWinner() throws {
+    let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)"
+    let (a, b) = (try Peer(1, schema: schema, track: ["t"]), try Peer(2, schema: schema, track: ["t"]))
+    try a.run("INSERT INTO t VALUES ('k', 'v'), ('deleted', 'v')")
+    try synchronize([a, b])
+    try a.run("UPDATE t SET v = 'x'")
+    try a.flush()
+    b.now = a.now + 1_000
+    try b.run("UPDATE t SET v = 'y'")
+    try synchronize([a, b])
+    let before = try a.store.conflicts.list(limit: 9)
+    #expect(before.count == 2 && before.allSatisfy { $0.beatenBy == $0.winner && $0.winner.author == b.author })
+    a.now = b.now + 1_000
+    try a.run("UPDATE t SET v = 'z' WHERE id = 'k'; DELETE FROM t WHERE id = 'deleted'")
+    try synchronize([a, b])
+    let conflicts = try a.store.conflicts.list(limit: 9)
+    #expect(conflicts.count == 2)
+    for conflict in conflicts {
+      #expect(conflict.loserValue == .text("x") && conflict.loser.author == a.author)
+      #expect(conflict.beatenBy?.author == b.author && conflict.winner.author == a.author)
+      #expect(conflict.isWinnerDelete == (conflict.key == .text("deleted")))
+      #expect(conflict.winnerValue == (conflict.isWinnerDelete ? .null : .text("z")))
+    }
+  }
+
   @Test("a conflict about a record that was reverted says that no record is kept")
   func revertedRecord() throws {
     let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)"

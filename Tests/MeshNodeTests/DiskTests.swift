@@ -58,6 +58,16 @@ import Testing
     }
   }
 
+  @Test("a directory that has disappeared is named, with what to do")
+  func directoryDisappeared() async throws {
+    try await withTemporaryDirectory { root in
+      let home = try Home.create(at: "\(root)/home")
+      try FileManager.default.removeItem(atPath: home.path)
+      let error = #expect(throws: HomeError.self) { try home.write(.highWater, [1]) }
+      #expect(error?.message.contains("the directory \(home.path) has disappeared. Put it back") == true)
+    }
+  }
+
   @Test("another user's home is refused with the name of its owner", .enabled(if: geteuid() == 0))
   func anotherUsersHome() async throws {
     try await withTemporaryDirectory { root in

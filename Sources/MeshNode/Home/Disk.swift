@@ -29,7 +29,9 @@ enum Disk {
   static func read(_ path: String, secret: Bool) throws(HomeError) -> [UInt8] {
     let descriptor = Glibc.open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
-      if errno == ENOENT { throw HomeError(.fileMissing, "\(path) is not there.") }
+      if errno == ENOENT {
+        throw HomeError(.fileMissing, "\(path) is missing: restore it from a backup of the home.")
+      }
       if errno == ELOOP { throw symlink(path) }
       throw failure("open", path)
     }
@@ -151,8 +153,16 @@ extension Disk {
       let file = thing.hasSuffix(newSuffix) ? String(thing.dropLast(newSuffix.count)) : thing
       return HomeError(.system, "no space left for \(file); make room, then try again")
     }
+    let reason = String(cString: strerror(number))
+    if number == ENOENT, let directory = thing.lastIndex(of: "/").map({ String(thing[..<$0]) }), !directory.isEmpty,
+      FileStatus(path: directory) == nil
+    {
+      return HomeError(
+        .system,
+        "cannot \(verb) \(thing), because the directory \(directory) has disappeared. Put it back, and try again.")
+    }
     let advice = number == EACCES || number == EPERM ? denied(thing) : ""
-    return HomeError(.system, "cannot \(verb) \(thing): \(String(cString: strerror(number))).\(advice)")
+    return HomeError(.system, "cannot \(verb) \(thing): \(reason).\(advice)")
   }
 
   /// Returns whose file or directory is in the way, and what to do. This user can look at the last directory of the

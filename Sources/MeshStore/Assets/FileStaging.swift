@@ -117,6 +117,7 @@ package final class FileStaging: AssetStaging, @unchecked Sendable {
 
   private func failure(_ verb: String) -> StoreError {
     let code: StoreError.Code = errno == ENOSPC || errno == EDQUOT ? .diskFull : .inputOutput
-    return StoreError(code, "the staging of assets in \(directory) cannot be \(verb): \(Self.reason)")
+    let wayOut = errno == ENOENT ? "; put the directory back, and try again" : ""
+    return StoreError(code, "the staging of assets in \(directory) cannot be \(verb): \(Self.reason)\(wayOut)")
   }
 }

@@ -70,7 +70,9 @@ final class DatabaseFile: Sendable {
     } catch let error as DatabaseError {
       throw StoreError(error, path: path)
     } catch {
-      throw StoreError(.cannotOpen, "\(path) cannot be opened: \(error)")
+      // GRDB looks at the log with Foundation.
+      throw StoreError(
+        .cannotOpen, "\(path) or \(path)-wal disappeared while it was opened; put it back, and try again")
     }
   }
 

@@ -94,6 +94,10 @@ extension StoreError {
       self.init(.cannotOpen, "\(path) cannot be opened (SQLite: \(error.reason)); look at the path and its permissions")
     case .SQLITE_FULL:
       self.init(.diskFull, "no space left for \(path); make room, then try again")
+    case .SQLITE_IOERR where FileStatus(path: path) == nil:
+      self.init(
+        .inputOutput,
+        "\(path) disappeared while it was used (SQLite: \(error.reason)); put it back, or a copy of it, and try again")
     case .SQLITE_IOERR:
       self.init(.inputOutput, "the disk failed while \(path) was used (SQLite: \(error.reason))")
     default:

@@ -235,8 +235,8 @@ final class NodeDatabase {
     do {
       current = try OpenDatabase(
         path, home: home, keys: keys, account: account, prepareConnection: app?.prepareConnection,
-        isAppOwned: app != nil, isReplacement: isReplacement)
-    } catch let refusal as Refusal where refusal.code == "database.other" {
+        isAppOwned: app != nil, isReplacement: isReplacement, lockPatience: Self.lockPatience)
+    } catch let refusal as Refusal where ["database.other", "database.otherLog"].contains(refusal.code) {
       return suspend(refusal.code, refusal.message)
     } catch {
       return suspend(
@@ -260,6 +260,10 @@ final class NodeDatabase {
   private func names(_ holders: [LockHolder]) -> String {
     holders.map(\.description).joined(separator: ", ")
   }
+    } catch let error as StoreError where error.code == .locked {
+      return suspend(
+        "database.locked",
+        WriteLock.messageWithAdvice(unopened: path, "the node opens it again when the transaction ends."))
 
   private func suspend(_ code: String, _ message: String) -> Change? {
     nextAttempt = .now + Self.pause
@@ -273,3 +277,5 @@ final class NodeDatabase {
   /// The time between two attempts to open the file at the path.
   private static let pause = Duration.milliseconds(300)
 }
+  /// The seconds that one attempt to open the file waits for another program's lock.
+  private static let lockPatience = 0.1

@@ -17,10 +17,8 @@ struct WriteLock {
 
   /// Returns the message about a database that could not be opened because another program has its lock, with what to
   /// do.
-  static func messageWithAdvice(unopened path: String) -> String {
-    let text = message(
-      path, LockHolder.writers(ofDatabaseAt: path), "the daemon waits until the transaction ends, and goes on then.")
-    return "\(text) \(wayOut)"
+  static func messageWithAdvice(unopened path: String, _ consequence: String) -> String {
+    "\(message(path, LockHolder.writers(ofDatabaseAt: path), consequence)) \(wayOut)"
   }
 
   private static func message(_ path: String, _ writers: [LockHolder], _ consequence: String) -> String {

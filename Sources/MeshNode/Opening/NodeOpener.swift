@@ -42,10 +42,16 @@ public struct NodeOpener: NodeOpening {
 
   /// Opens the node without a listener and without logging (see `NodeOpening`).
   public func local(home: Home, lock: HomeLock) async throws -> any NodeControl {
-    let node = try Node(
-      home: home, configuration: try home.configuration(),
-      logger: Logger(label: "mesh") { _ in SwiftLogNoOpLogHandler() })
-    return node
+    let configuration = try home.configuration()
+    do {
+      return try Node(
+        home: home, configuration: configuration, logger: Logger(label: "mesh") { _ in SwiftLogNoOpLogHandler() })
+    } catch let error as StoreError where error.code == .locked {
+      throw Refusal(
+        code: "database.locked",
+        message: WriteLock.messageWithAdvice(
+          unopened: configuration.database, "the command has waited for 5 seconds."))
+    }
   }
 
   /// Opens the database and binds the address (see `NodeOpening`). If an app embeds the node, a locked database is an

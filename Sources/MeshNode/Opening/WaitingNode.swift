@@ -74,7 +74,9 @@ actor WaitingNode: NodeControl {
   }
 
   private func describe() -> String {
-    WriteLock.messageWithAdvice(unopened: (try? opening.configuration().database) ?? opening.home.path)
+    WriteLock.messageWithAdvice(
+      unopened: (try? opening.configuration().database) ?? opening.home.path,
+      "the daemon waits until the transaction ends, and goes on then.")
   }
 }
 

@@ -278,24 +278,33 @@ extension DatabaseFile {
 /// handler soon sleeps 100 ms at a time, and never hits the moment between two commits of a program that writes without
 /// a pause.
 private final class Patience: Sendable {
-  private let limit: Mutex<TimeInterval>
+  private struct Limit {
+    var seconds: TimeInterval
+    /// The time at which the current statement began to wait.
+    var begun = ContinuousClock.now
+  }
 
-  init(_ limit: TimeInterval) { self.limit = Mutex(limit) }
+  private let limit: Mutex<Limit>
+
+  init(_ seconds: TimeInterval) { limit = Mutex(Limit(seconds: seconds)) }
 
   /// Sets the limit in seconds.
   ///
   /// - Returns: The limit before, in seconds.
   func set(_ new: TimeInterval) -> TimeInterval {
     limit.withLock { limit in
-      defer { limit = new }
-      return limit
+      defer { limit.seconds = new }
+      return limit.seconds
     }
   }
 
   /// Sleeps until the next attempt. Returns false if the time is up.
   func waitForLock(after attempts: Int) -> Bool {
-    let tries = Int(limit.withLock { $0 } * 1_000_000 / Double(Self.interval))
-    guard attempts < tries else { return false }
+    let deadline = limit.withLock { limit in
+      if attempts == 0 { limit.begun = .now }
+      return limit.begun + .seconds(limit.seconds)
+    }
+    guard ContinuousClock.now < deadline else { return false }
     usleep(Self.interval)
     return true
   }

@@ -108,6 +108,12 @@ import Testing
   }
 
   /// Root may write what its mode forbids, but nobody an immutable file.
+  @Test("a file that disappeared while it was used is not a fault of the disk")
+  func disappeared() {
+    let error = StoreError(DatabaseError(resultCode: .SQLITE_IOERR), path: path("gone.db"))
+    #expect(error.message.contains("disappeared") && error.message.contains("put it back"))
+  }
+
   @Test("a file or directory that cannot be written is refused") func aFileOrDirectoryThatCannotBeWrittenIsRefused()
     throws
   {

@@ -22,20 +22,23 @@ struct AcceptFile: AsyncParsableCommand {
   private static let patience = Duration.seconds(10)
   private static let poll = Duration.milliseconds(100)
 
-  func run() async throws {
-    let access = try home.access()
-    let (path, isNew) = try access.home.acceptDatabase()
-    let deadline = ContinuousClock.now + Self.patience
+  /// Waits until the node has opened the file.
+  private static func open(_ access: NodeAccess) async throws {
+    let deadline = ContinuousClock.now + patience
     while true {
       do {
         _ = try await access.perform(AccountRequest())
-        break
+        return
       } catch let error as any Refusing where error.refusal.code == "database.other" && ContinuousClock.now < deadline {
-        try await Task.sleep(for: Self.poll)
+        try await Task.sleep(for: poll)
       }
     }
-    // A database with tables of mesh needed no acceptance, and one that takes its place later needs its own.
-    try access.home.forgetAcceptedDatabase()
+  }
+
+  func run() async throws {
+    let access = try home.access()
+    let (path, isNew) = try access.home.acceptDatabase()
+    try await ProgressLine.during("opening \(printable(path))") { try await Self.open(access) }
     if json.isOn { return try Output.json(AcceptFileReport(database: path)) }
     Output.print(
       isNew

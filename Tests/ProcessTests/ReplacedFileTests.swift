@@ -63,6 +63,10 @@ extension Daemons {
           try await laptop.sqlite(".restore \(blank)")
           try await eventually("the node refuses the file") { try await refuses(laptop, "wait") }
           try await laptop.done("accept-file")
+          for verb in ["wait", "verify"] {
+            let finished = try await laptop.run(verb)
+            #expect(finished.status == ExitStatus.refused.rawValue && finished.stderr.contains("mesh track TABLE"))
+          }
           try await laptop.done("track", "notes", "tags")
           try await laptop.settled(with: "tower")
         }

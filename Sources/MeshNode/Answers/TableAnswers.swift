@@ -27,6 +27,7 @@ struct TableAnswers: NodePart {
       tables: request.tables, private: request.privateTables, shareable: request.shareableTables,
       integerKeys: request.integerKeys, now: time.milliseconds())
     if !policies.isEmpty { try store.schema.setPolicies(policies, now: time.milliseconds()) }
+    try AcceptedDatabase(home: home).settle(store)
     try replica.schemaChanged()
     // Imported rows become records now, so that a row that is deleted next can be restored. If that fails, the rows
     // stay pending, and the daemon flushes them.
@@ -105,6 +106,7 @@ struct TableAnswers: NodePart {
     while true {
       let start = ContinuousClock.now
       let adoption = try store.schema.adopt(wanted(), trusts: devices.isTrusted, now: time.milliseconds())
+      try AcceptedDatabase(home: home).settle(store)
       leftOut += adoption.leftOut
       try replica.schemaChanged()
       driver.performActions()

@@ -14,6 +14,7 @@ struct WaitAnswers: NodePart {
     if !request.here { addresses.dialSoon(replica) }
     while true {
       try driver.requireDatabase()
+      if !request.here { try requireTables() }
       let isOver = ContinuousClock.now >= deadline
       if request.here {
         // Without a daemon, no other process does the work.
@@ -119,6 +120,7 @@ struct WaitAnswers: NodePart {
         asked = .now
       }
       try driver.requireDatabase()
+      try requireTables()
       let comparisons = try comparisons()
       let isOver = ContinuousClock.now >= deadline
       if comparisons.isEmpty, isOver || !mayConnect { throw noMember }
@@ -168,6 +170,17 @@ struct WaitAnswers: NodePart {
         return (comparison, isComparable)
       }
     }
+  }
+
+  /// Refuses to answer for a file that was accepted and whose tables were never tracked. Nothing is missing then, because
+  /// nothing is synchronized.
+  private func requireTables() throws {
+    guard try AcceptedDatabase(home: home).isAccepted(store.place), try !store.tables.wereEverTracked() else { return }
+    throw Refusal(
+      code: "tables.none",
+      message:
+        "\(store.path) took the place of the file that this device has synchronized, and none of its tables is tracked, so "
+        + "nothing is synchronized. mesh schema lists the tables of other devices. Then: mesh track TABLE…")
   }
 
   // MARK: Without a connection

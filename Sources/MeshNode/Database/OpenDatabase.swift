@@ -71,7 +71,7 @@ struct OpenDatabase {
         accountSigner: try NodeKeys.signer(home), cryptography: keys.cryptography, randomness: keys.cryptography)
       try AccountKeyFile(home: home).settle(replica)
       if known.isEmpty, hasSigned { replica.noteOtherFile() }
-      try AcceptedDatabase(home: home).forget()
+      try AcceptedDatabase(home: home).settle(store)
       self.store = store
     } catch {
       try? store.close()
@@ -85,8 +85,8 @@ struct OpenDatabase {
   /// the file, which may be another program's.
   private static func requireTables(_ path: String, _ home: Home) throws {
     // Opening the store reports what else is wrong with the file.
-    guard let file = FileIdentity(at: path), let hasTables = try? Store.hasTables(path), !hasTables,
-      try AcceptedDatabase(home: home).identity() != file
+    guard FileIdentity(at: path) != nil, let hasTables = try? Store.hasTables(path), !hasTables,
+      try !AcceptedDatabase(home: home).isAccepted(path)
     else { return }
     throw Refusal(
       code: "database.other",

@@ -1,7 +1,7 @@
 import MeshStore
 
-/// The file that a person has accepted as the node's database, although it has nothing of mesh. The home keeps it until
-/// the node has opened the file.
+/// The file that a person has accepted as the node's database, although it had nothing of mesh. The home keeps it until
+/// one of its tables is tracked.
 struct AcceptedDatabase {
   let home: Home
 
@@ -14,15 +14,22 @@ struct AcceptedDatabase {
   }
 
   /// Returns the file that was accepted, or nil if there is none.
-  func identity() throws -> FileIdentity? {
+  private func identity() throws -> FileIdentity? {
     guard try home.exists(.acceptedDatabase) else { return nil }
     let numbers = String(decoding: try home.read(.acceptedDatabase), as: UTF8.self).split { $0.isWhitespace }
     guard numbers.count == 2, let device = UInt64(numbers[0]), let inode = UInt64(numbers[1]) else { return nil }
     return FileIdentity(device: device, inode: inode)
   }
 
-  func forget() throws {
-    if try home.exists(.acceptedDatabase) { try home.remove(.acceptedDatabase) }
+  /// Returns whether the file at the path is the one that was accepted.
+  func isAccepted(_ path: String) throws -> Bool {
+    guard let file = FileIdentity(at: path) else { return false }
+    return try identity() == file
+  }
+
+  /// Forgets the file once it has or had a synchronized table.
+  func settle(_ store: Store) throws {
+    if try home.exists(.acceptedDatabase), try store.tables.wereEverTracked() { try home.remove(.acceptedDatabase) }
   }
 }
 
@@ -33,11 +40,8 @@ extension Home {
   /// - Returns: The path, and whether the file had to be accepted.
   public func acceptDatabase() throws -> (path: String, isNew: Bool) {
     let path = try configuration().database
-    if FileIdentity(at: path) != nil, let hasTables = try? Store.hasTables(path), hasTables { return (path, false) }
+    if FileIdentity(at: path) != nil, (try? Store.hasTables(path)) == true { return (path, false) }
     try AcceptedDatabase(home: self).accept(path)
     return (path, true)
   }
-
-  /// Forgets a file that was accepted, if the node hasn't opened it yet.
-  public func forgetAcceptedDatabase() throws { try AcceptedDatabase(home: self).forget() }
 }

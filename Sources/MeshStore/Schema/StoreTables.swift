@@ -90,6 +90,11 @@ package struct StoreTables: StorePart {
     try !SchemaDescription.isReserved(name) && read { try TableSchema.kind($0.db, name)?.kind == .table }
   }
 
+  /// Returns whether this file has or had a synchronized table.
+  package func wereEverTracked() throws -> Bool {
+    try read { try $0.tableList.all().contains(where: \.wasHere) }
+  }
+
   /// Returns the synchronized tables.
   package func list() throws -> [Summary] {
     try read { transaction in

@@ -10,7 +10,7 @@ struct Track: AsyncParsableCommand {
       and takes in the rows that the tables have. If a table is tracked already, takes in none of its rows.
 
       Returns when rows that other devices wrote are in the tables as well. After 60 s, or if nothing more comes from them for \
-      3 s, the node goes on in the background.
+      3 s, the node goes on in the background. So it does if a program writes without a pause for 3 s.
 
       Examples:
         mesh track notes tags

@@ -125,5 +125,44 @@ extension Daemons {
         try await eventually("the node runs") { daemon.log.contains("The node runs.") }
       }
     }
+
+    @Test("a command without a daemon says for what it waits, and names the program that has the lock")
+    func command() async throws {
+      try await MeshProcess.scope { mesh in
+        #expect(try await mesh.found().terminate().status == 0)
+        try await mesh.sqlite("PRAGMA journal_mode = DELETE")
+        let holder = try await holder(mesh, "BEGIN EXCLUSIVE")
+        let begun = ContinuousClock.now
+        let finished = try await mesh.run("accept-file")
+        #expect(ContinuousClock.now - begun < .seconds(10))
+        #expect(finished.status == ExitStatus.refused.rawValue)
+        #expect(finished.stderr.contains("opening \(mesh.database), 1 s"))
+        #expect(finished.stderr.contains("\(mesh.database) is locked by process \(holder.pid)"))
+      }
+    }
+
+    @Test("track returns while a program writes to the table without a pause", arguments: [false, true])
+    func busyProgram(hasDaemon: Bool) async throws {
+      try await MeshProcess.scope { mesh in
+        try await mesh.sqlite(MeshProcess.schema)
+        try await mesh.done("init", "--database", mesh.database, "--account", "alice")
+        if hasDaemon { _ = try await mesh.serve() }
+        let writer = try await mesh.python(
+          """
+          import sqlite3, sys, time
+          db = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=60)
+          end = time.time() + 120
+          while time.time() < end:
+            db.execute("BEGIN IMMEDIATE")
+            for i in range(50): db.execute("INSERT OR REPLACE INTO notes (id, text) VALUES (?, ?)", (i, time.time()))
+            db.execute("COMMIT")
+            print("wrote", flush=True)
+          """)
+        try await eventually("the program writes") { writer.output.contains("wrote") }
+        let track = try await mesh.start(["track", "notes", "tags"])
+        #expect(try await track.finished(within: .seconds(40)).status == 0)
+        await writer.kill()
+      }
+    }
   }
 }

@@ -10,21 +10,13 @@ struct WaitAnswers: NodePart {
 
   nonisolated(nonsending) func wait(_ request: WaitRequest) async throws -> WaitReport {
     let deadline = ContinuousClock.now + request.timeout
-    var arrivals = Arrivals()
-    if !request.here { addresses.dialSoon(replica) }
+    if request.here { return try naming(await waitHere(until: deadline)) }
+    addresses.dialSoon(replica)
     while true {
       try driver.requireDatabase()
-      if !request.here { try requireTables() }
+      try requireTables()
       let isOver = ContinuousClock.now >= deadline
-      if request.here {
-        // Without a daemon, no other process does the work.
-        if !isRunning, try await driver.workAlone(until: deadline) { return try naming(waitReport(here: true)) }
-        let report = try waitReport(here: true)
-        // This node's own work comes to an end. Other devices are waited for as long as they send something.
-        let isExpecting = try noteArrivals(for: report, &arrivals)
-        let isDone = try report.complete || !isExpecting && !isWorking && lock.message == nil
-        if isDone || isOver { return try naming(report) }
-      } else if replica.peerViews.all.isEmpty {
+      if replica.peerViews.all.isEmpty {
         if isOver || !mayConnect { throw noMember }
       } else {
         let report = try waitReport(here: false)
@@ -37,6 +29,45 @@ struct WaitAnswers: NodePart {
       try await Task.sleep(for: Self.look)
     }
   }
+
+  /// Waits until this machine's tables show what was merged.
+  nonisolated(nonsending) private func waitHere(until deadline: ContinuousClock.Instant) async throws -> WaitReport {
+    var arrivals = Arrivals()
+    var busySince: ContinuousClock.Instant?
+    while true {
+      try driver.requireDatabase()
+      var isDone = false
+      // Without a daemon, no other process does the work.
+      if !isRunning { isDone = try await driver.workAlone(until: deadline) }
+      var report = try waitReport(here: true)
+      if !isDone {
+        // This node's own work comes to an end, unless programs write faster than it flushes. Other devices are waited for
+        // as long as they send something.
+        let isExpecting = try noteArrivals(for: report, &arrivals)
+        busySince = try isBusy ? busySince ?? .now : nil
+        let isBusyForLong = busySince.map { ContinuousClock.now - $0 >= Arrivals.patience } ?? false
+        isDone = try report.complete || !isExpecting && (!driver.isWorking || isBusyForLong)
+      }
+      let isOver = ContinuousClock.now >= deadline
+      if isDone || isOver {
+        let locked = try await lock.lastingMessage()
+        if locked == nil || isOver {
+          report.locked = locked.map { "\($0) \(WriteLock.wayOut)" }
+          report.complete = report.complete && locked == nil
+          return report
+        }
+      }
+      try await Task.sleep(for: Self.look)
+    }
+  }
+
+  /// Whether a program has just written rows that wait for their flush, which comes before merges.
+  private var isBusy: Bool {
+    get throws { try store.localWrites.isWritten(since: time.milliseconds() - Self.justNow) }
+  }
+
+  /// Milliseconds between two writes of a program that writes without a pause.
+  private static let justNow: Int64 = 500
 
   /// Adds what is merged and not where it should be, and what isn't captured.
   ///
@@ -60,22 +91,16 @@ struct WaitAnswers: NodePart {
           assets: peer.backlogs[zone].map(LackingAssets.init))
       }
     }
-    let isWorking = try isWorking
+    let isWorking = try driver.isWorking
     if here {
       members = members.filter { $0.behind.here > 0 || $0.assets == nil }
       return WaitReport(
-        working: try isWorking || replica.zoneIDs.contains(where: isAwaited), pending: 0, tooLong: 0, members: members,
-        locked: lock.messageWithAdvice)
+        working: try isWorking || replica.zoneIDs.contains(where: isAwaited), pending: 0, tooLong: 0, members: members)
     }
     return WaitReport(
       working: isWorking, pending: try store.localWrites.pendingCount(), tooLong: try store.figures.unsentCount(),
       members: members,
       assets: try AssetAnswers(context: context).lacking(), locked: lock.messageWithAdvice, clock: replica.clockFault)
-  }
-
-  /// Whether this node itself still captures, merges or shows rows.
-  private var isWorking: Bool {
-    get throws { try store.capture.isDue() || store.merges.isShowing() || replica.isMergeDue }
   }
 
   /// Notes what has arrived. Returns whether one of the devices that say they have more still sends something, or may be

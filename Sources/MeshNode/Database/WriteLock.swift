@@ -15,6 +15,22 @@ struct WriteLock {
     return Self.message(store.path, store.file.writers, "nothing is flushed or merged before its transaction ends.")
   }
 
+  /// Returns the message if a program keeps the lock. A program that commits again and again doesn't.
+  nonisolated(nonsending) func lastingMessage() async throws -> String? {
+    let deadline = ContinuousClock.now + Self.lasting
+    let version = try store.file.dataVersion()
+    while let message {
+      if try store.file.dataVersion() != version { return nil }
+      guard ContinuousClock.now < deadline else { return message }
+      try await Task.sleep(for: Self.look)
+    }
+    return nil
+  }
+
+  /// The time for which a program has to keep the lock to be reported.
+  private static let lasting = Duration.seconds(1)
+  private static let look = Duration.milliseconds(20)
+
   /// Returns the message about a database that could not be opened because another program has its lock, with what to
   /// do.
   static func messageWithAdvice(unopened path: String, _ consequence: String) -> String {

@@ -59,20 +59,10 @@ struct FileChecks: NodePart {
     return HealthCheck("database", .ok, "\(path) is there and can be written.")
   }
 
-  /// Returns the check that fails if a program keeps the write lock. A program's ordinary commit ends meanwhile.
+  /// Returns the check that fails if a program keeps the write lock.
   nonisolated(nonsending) func lockCheck() async throws -> HealthCheck? {
-    let deadline = ContinuousClock.now + Self.lockLooked
-    while let message = lock.message {
-      guard ContinuousClock.now < deadline else {
-        return HealthCheck("lock", .warning, message, wayOut: WriteLock.wayOut)
-      }
-      try await Task.sleep(for: Self.look)
-    }
-    return nil
+    try await lock.lastingMessage().map { HealthCheck("lock", .warning, $0, wayOut: WriteLock.wayOut) }
   }
-
-  /// The time for which a program has to keep the write lock to be reported.
-  private static let lockLooked = Duration.seconds(1)
 
   /// The seconds after which a log that can't be emptied is reported.
   private static let heldUp: Int64 = 60

@@ -206,19 +206,27 @@ final class ReplicaDriver {
       """)
   }
 
-  /// Flushes, merges and shows everything that can be done now. Peers and other commands have their turn in between.
+  /// Flushes, merges and shows everything that can be done now. Peers and other commands have their turn in between. A
+  /// program that writes without a pause always leaves more to flush, so rows that are written meanwhile are left.
   ///
   /// - Returns: False if the time ran out first.
   @discardableResult
   nonisolated(nonsending) func workOff(until deadline: ContinuousClock.Instant? = nil) async throws -> Bool {
+    let begun = time.milliseconds()
     replica.databaseChanged()
     while try replica.work(now: time.now) {
       performActions()
+      if try store.localWrites.hasOnlyPending(since: begun) && !isWorking { return true }
       if let deadline, ContinuousClock.now >= deadline { return false }
       await Task.yield()
       if let suspension = database.suspension { throw suspension }
     }
     return true
+  }
+
+  /// Whether this node still captures, merges or shows rows.
+  var isWorking: Bool {
+    get throws { try store.capture.isDue() || store.merges.isShowing() || replica.isMergeDue }
   }
 
   /// Does the work of a daemon in a process without one.

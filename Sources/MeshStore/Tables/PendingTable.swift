@@ -66,6 +66,13 @@ struct PendingTable {
     try sql.integer("SELECT min(id) FROM mesh_pending WHERE ?1 = 0 OR zone = ?1", [.integer(filter)])
   }
 
+  /// Returns the time of the first note, in milliseconds since 1970. It is not above 0 if the node made the note. Returns
+  /// nil if there is no note.
+  func firstTime() throws -> Int64? { try sql.integer("SELECT wall FROM mesh_pending ORDER BY id LIMIT 1") }
+
+  /// Returns the time of the last note, as `firstTime`.
+  func lastTime() throws -> Int64? { try sql.integer("SELECT wall FROM mesh_pending ORDER BY id DESC LIMIT 1") }
+
   /// Returns the earliest time of a note that has one.
   func oldest() throws -> Int64? { try sql.integer("SELECT min(wall) FROM mesh_pending WHERE wall > 0") }
 

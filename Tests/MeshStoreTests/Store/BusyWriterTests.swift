@@ -31,6 +31,18 @@ import Testing
     func stop() { isStopped.store(true, ordering: .relaxed) }
   }
 
+  @Test("rows that are written after a time are told from those that were pending then")
+  func writtenSince() throws {
+    let peer = try Peer(1, schema: "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, title TEXT)", track: ["item"])
+    try peer.flush()
+    let pending = peer.store.localWrites
+    #expect(try !pending.hasOnlyPending(since: 0) && !pending.isWritten(since: 0))
+    try peer.run("INSERT INTO item VALUES ('a', 'first')")
+    let first = try #require(try peer.store.figures.oldestPending())
+    #expect(try pending.hasOnlyPending(since: first - 1) && pending.isWritten(since: first))
+    #expect(try !pending.hasOnlyPending(since: first) && !pending.isWritten(since: first + 60_000))
+  }
+
   /// On threads of their own: those of tasks are as few as processors, and other tests hold them.
   @Test("the store flushes changes while another program commits without a pause")
   func itsChangesAreFlushedWhileItWrites() async throws {

@@ -71,6 +71,7 @@ struct NodeAccess {
       if let lock = try lock(lastAttempt: ContinuousClock.now >= begun + Self.patience) {
         defer { lock.release() }
         if case .daemon(let reason) = need { throw Self.daemonNeeded(reason) }
+        if let notice = try home.leaveOtherLog() { Output.note("mesh: \(printable(notice)).") }
         return try await body(opening.local(home: home, lock: lock))
       }
       try await Task.sleep(for: Self.poll)

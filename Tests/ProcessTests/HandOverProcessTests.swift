@@ -47,6 +47,26 @@ extension Daemons {
       return note.split(separator: " ").first.flatMap { Int32($0) }
     }
 
+    @Test("an app that opens another file in place of a killed node's doesn't get the old log")
+    func leftLog() async throws {
+      try await MeshProcess.scope { mesh in
+        try await mesh.sqlite(Self.schema)
+        try await mesh.done("init", "--database", mesh.database, "--account", "alice")
+        try await mesh.done("track", "notes")
+        try await mesh.sqlite("INSERT INTO notes VALUES ('old', 'old')")
+        let daemon = try await mesh.serve()
+        let other = "\(mesh.directory)/other.db"
+        try await mesh.tool("sqlite3", other, input: Self.schema + "; INSERT INTO notes VALUES ('new', 'new');")
+        daemon.send(SIGSTOP)
+        #expect(rename(other, mesh.database) == 0)
+        await daemon.kill()
+        let (database, _) = try app(mesh)
+        #expect(try await database.read { try String.fetchAll($0, sql: "SELECT id FROM notes") } == ["new"])
+        let names = try FileManager.default.contentsOfDirectory(atPath: mesh.directory)
+        #expect(names.contains { $0.contains("-wal-former-") })
+      }
+    }
+
     @Test("an app leaves its node to a daemon that starts, takes it back when that stops, and loses no write")
     func toDaemonAndBack() async throws {
       try await MeshProcess.scope(nodes: 2) { nodes in

@@ -109,6 +109,50 @@ extension Daemons {
       }
     }
 
+    @Test("the log of a killed daemon is moved away from another database at its path")
+    func leftLog() async throws {
+      try await MeshProcess.pair { _, laptop, daemons in
+        _ = try await monday(laptop)
+        let other = "\(laptop.directory)/other.db"
+        try await laptop.tool(
+          "sqlite3", other, input: "CREATE TABLE stamps (id TEXT); INSERT INTO stamps VALUES ('penny');")
+        let bytes = try #require(FileManager.default.contents(atPath: other))
+        daemons.laptop.send(SIGSTOP)
+        let log = try #require(FileManager.default.contents(atPath: laptop.database + "-wal"))
+        #expect(rename(other, laptop.database) == 0)
+        await daemons.laptop.kill()
+
+        let finished = try await laptop.run("serve")
+        #expect(finished.status == ExitStatus.refused.rawValue)
+        #expect(finished.stderr.contains("has nothing of mesh"))
+        let moved = try #require(
+          try FileManager.default.contentsOfDirectory(atPath: laptop.directory).first { $0.contains("-wal-former-") })
+        #expect(finished.stderr.contains(moved))
+        #expect(FileManager.default.contents(atPath: "\(laptop.directory)/\(moved)") == log)
+        #expect(FileManager.default.contents(atPath: laptop.database) == bytes)
+      }
+    }
+
+    @Test("a backup that took the place of a killed daemon's file is not opened with the old log")
+    func leftLogOfOriginal() async throws {
+      try await MeshProcess.pair { tower, laptop, daemons in
+        let copy = try await monday(laptop)
+        daemons.laptop.send(SIGSTOP)
+        #expect(rename(copy, laptop.database) == 0)
+        await daemons.laptop.kill()
+        let bytes = FileManager.default.contents(atPath: laptop.database)
+        for verb in ["status", "serve"] {
+          let finished = try await laptop.run(verb)
+          #expect(finished.status == ExitStatus.refused.rawValue)
+          #expect(finished.stderr.contains("mv \(laptop.database)-wal \(laptop.database)-wal-former"))
+        }
+        #expect(FileManager.default.contents(atPath: laptop.database) == bytes)
+        #expect(rename(laptop.database + "-wal", laptop.database + "-wal-former") == 0)
+        _ = try await laptop.serve()
+        try await expectAll(tower, laptop, "mon tue")
+      }
+    }
+
     @Test("a copy that is moved over the open file is opened, and gets its missing rows back")
     func movedOver() async throws {
       try await MeshProcess.pair { tower, laptop, _ in

@@ -34,8 +34,10 @@ final class NodeDatabase {
   ) throws {
     (self.home, self.keys, self.settings, self.app) = (home, keys, settings, app)
     (self.time, self.logger) = (time, logger)
+    let path = settings.configuration.database
+    notices = try Self.leaveOtherLog(at: path, home, app, time, logger)
     current = try OpenDatabase(
-      settings.configuration.database, home: home, keys: keys, account: account,
+      path, home: home, keys: keys, account: account,
       prepareConnection: app?.prepareConnection, isAppOwned: app != nil, lockPatience: lockPatience)
     try applySettings()
   }
@@ -72,6 +74,25 @@ final class NodeDatabase {
   func backUp(to target: String) throws -> Int64 {
     guard !isOpen else { return try store.file.backUp(to: target) }
     throw suspension ?? Refusal(code: "database.replaced", message: "\(path) is not open")
+  }
+
+  /// Moves a log that belongs to another file away, before the file at the path is opened. An app has opened its file
+  /// before.
+  ///
+  /// - Returns: A notice of each log that was moved.
+  private static func leaveOtherLog(
+    at path: String, _ home: Home, _ app: NodeApp?, _ time: SystemTime, _ logger: Logger
+  ) throws -> [String] {
+    guard app == nil,
+      let moved = try RememberedLog(home: home).leaveOtherLog(at: path, time: time.milliseconds())
+    else { return [] }
+    logger.warning("\(moved).")
+    return [moved]
+  }
+
+  /// Remembers the write-ahead log in the home after it has begun again.
+  func rememberLog() throws {
+    if isOpen { try current.rememberLog(home) }
   }
 
   // MARK: The file at the path
@@ -233,11 +254,16 @@ final class NodeDatabase {
     if isOpen { try? current.close() }
     isOpen = false
     do {
+      try Self.leaveOtherLog(at: path, home, app, time, logger).forEach(note)
       current = try OpenDatabase(
         path, home: home, keys: keys, account: account, prepareConnection: app?.prepareConnection,
         isAppOwned: app != nil, isReplacement: isReplacement, lockPatience: Self.lockPatience)
     } catch let refusal as Refusal where ["database.other", "database.otherLog"].contains(refusal.code) {
       return suspend(refusal.code, refusal.message)
+    } catch let error as StoreError where error.code == .locked {
+      return suspend(
+        "database.locked",
+        WriteLock.messageWithAdvice(unopened: path, "the node opens it again when the transaction ends."))
     } catch {
       return suspend(
         "database.replaced",
@@ -260,10 +286,6 @@ final class NodeDatabase {
   private func names(_ holders: [LockHolder]) -> String {
     holders.map(\.description).joined(separator: ", ")
   }
-    } catch let error as StoreError where error.code == .locked {
-      return suspend(
-        "database.locked",
-        WriteLock.messageWithAdvice(unopened: path, "the node opens it again when the transaction ends."))
 
   private func suspend(_ code: String, _ message: String) -> Change? {
     nextAttempt = .now + Self.pause
@@ -274,8 +296,8 @@ final class NodeDatabase {
     return .suspended
   }
 
+  /// The seconds that one attempt to open the file waits for another program's lock.
+  private static let lockPatience = 0.1
   /// The time between two attempts to open the file at the path.
   private static let pause = Duration.milliseconds(300)
 }
-  /// The seconds that one attempt to open the file waits for another program's lock.
-  private static let lockPatience = 0.1

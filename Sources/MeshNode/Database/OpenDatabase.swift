@@ -39,6 +39,8 @@ struct OpenDatabase {
   let store: Store
   let replica: Replica
   private let lock: DatabaseLock
+  /// The log that the home remembers.
+  private var log: KnownLog?
 
   /// Opens the database.
   ///
@@ -72,6 +74,7 @@ struct OpenDatabase {
       try AccountKeyFile(home: home).settle(replica)
       if known.isEmpty, hasSigned { replica.noteOtherFile() }
       try AcceptedDatabase(home: home).settle(store)
+      log = try RememberedLog(home: home).remember(store)
       self.store = store
     } catch {
       try? store.close()
@@ -116,6 +119,11 @@ struct OpenDatabase {
           + "makes one. Put it back, or a copy of it; or correct database in config.toml; or join again with a new home and an invite: "
           + "mesh init --home DIR --database PATH --adopt-schema --link -")
     }
+  }
+
+  /// Remembers the write-ahead log in the home after it has begun again.
+  mutating func rememberLog(_ home: Home) throws {
+    if log?.isCurrent(at: store.path) != true { log = try RememberedLog(home: home).remember(store) }
   }
 
   func close() throws {

@@ -40,7 +40,9 @@ extension Home {
   /// - Returns: The path, and whether the file had to be accepted.
   public func acceptDatabase() throws -> (path: String, isNew: Bool) {
     let path = try configuration().database
-    if FileIdentity(at: path) != nil, (try? Store.hasTables(path)) == true { return (path, false) }
+    // Opening the file would put a log that belongs to another file into it.
+    let isOwnLog = try RememberedLog(home: self).relation(at: path) == .own
+    if isOwnLog, FileIdentity(at: path) != nil, (try? Store.hasTables(path)) == true { return (path, false) }
     try AcceptedDatabase(home: self).accept(path)
     return (path, true)
   }

@@ -29,6 +29,8 @@ public enum HomeFile: Hashable, Sendable {
   case appTables
   /// The device and inode number of a file without anything of mesh that a person has accepted as the database.
   case acceptedDatabase
+  /// The database's write-ahead log, and the file to which it belongs.
+  case databaseLog
   /// A directory with the bytes of assets that are not in their rows.
   case staging
   /// The socket at which the running daemon answers.
@@ -52,6 +54,7 @@ public enum HomeFile: Hashable, Sendable {
     case .peers: "peers.json"
     case .appTables: "app-tables.json"
     case .acceptedDatabase: "accepted-database"
+    case .databaseLog: "database-log"
     case .staging: "staging"
     case .controlSocket: "control.sock"
     case .lock: "lock"
@@ -63,8 +66,7 @@ public enum HomeFile: Hashable, Sendable {
     switch self {
     case .deviceKey, .accountKey, .nextAccountKey, .recoveryKey, .zone: true
     case .configuration, .accountState, .highWater, .place, .deviceInvites, .peers, .appTables, .acceptedDatabase,
-      .staging,
-      .controlSocket, .lock:
+      .databaseLog, .staging, .controlSocket, .lock:
       false
     }
   }
@@ -72,8 +74,8 @@ public enum HomeFile: Hashable, Sendable {
   /// The files except the configuration that are in the home's own directory or have a fixed place below it. The account
   /// comes first: without its keys, it would look like one that this device has begun to join.
   static let others: [HomeFile] = [
-    .accountState, .highWater, .place, .deviceInvites, .peers, .appTables, .acceptedDatabase, .deviceKey, .accountKey,
-    .nextAccountKey, .recoveryKey, .controlSocket, .lock,
+    .accountState, .highWater, .place, .deviceInvites, .peers, .appTables, .acceptedDatabase, .databaseLog, .deviceKey,
+    .accountKey, .nextAccountKey, .recoveryKey, .controlSocket, .lock,
   ]
 
   /// Returns whether `name` is the name of a zone's keys in `zones`, or of an asset in `staging`.

@@ -254,7 +254,10 @@ final class ReplicaDriver {
     guard database.suspension == nil else { return false }
     connections.noteQueued(replica)
     do {
-      try store.waiting(atMost: Self.lockPatience) { try replica.tick(now: time.now) }
+      try store.waiting(atMost: Self.lockPatience) {
+        try replica.tick(now: time.now)
+        try database.rememberLog()
+      }
     } catch let error as StoreError where error.code == .locked {
       // The work reports a lock that lasts.
     } catch {

@@ -71,6 +71,12 @@ package struct StoreFile: StorePart {
 
   // MARK: The write-ahead log
 
+  /// Returns the log as it is now, by which a later process knows it again. Returns nil if the log is empty, or if the
+  /// file can't be read without it now.
+  package func knownLog() throws -> KnownLog? {
+    try read { try $0.state.history() }.flatMap { KnownLog(file, life: $0.life) }
+  }
+
   /// Starts the guard, which keeps other programs from resetting the log until the store is closed. The guard also
   /// copies and empties the log at a bounded size. A second call returns the same guard.
   ///

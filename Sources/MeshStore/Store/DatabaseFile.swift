@@ -215,12 +215,21 @@ extension DatabaseFile {
   /// Returns the name to open. GRDB has no parameter for a VFS, so a custom one is chosen with a URI.
   private static func name(path: String, vfs: String?) throws -> String {
     guard let vfs else { return path }
-    let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "/._-"))
-    guard let file = path.addingPercentEncoding(withAllowedCharacters: allowed),
-      let name = vfs.addingPercentEncoding(withAllowedCharacters: allowed)
-    else { throw StoreError(.cannotOpen, "\(path) is not a path") }
-    return "file:\(file)?vfs=\(name)"
+    guard let name = vfs.addingPercentEncoding(withAllowedCharacters: plainCharacters) else {
+      throw StoreError(.cannotOpen, "\(path) is not a path")
+    }
+    return try uri(path, "vfs=\(name)")
   }
+
+  /// Returns the URI that opens a file with an option of SQLite.
+  static func uri(_ path: String, _ option: String) throws -> String {
+    guard let file = path.addingPercentEncoding(withAllowedCharacters: plainCharacters) else {
+      throw StoreError(.cannotOpen, "\(path) is not a path")
+    }
+    return "file:\(file)?\(option)"
+  }
+
+  private static let plainCharacters = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "/._-"))
 
   /// The configuration of a connection that only reads the schema, with what every node has.
   static var plainConfiguration: Configuration {

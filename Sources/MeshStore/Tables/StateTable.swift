@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import MeshCore
 
@@ -46,6 +47,11 @@ struct StateTable {
     try sql.first("SELECT life, commits FROM mesh_state WHERE id = 1") {
       FileHistory(life: $0.bytes(0), commits: $0.integer(1))
     }
+  }
+
+  /// Returns the id of the file's history, or nil if none was ever drawn.
+  static func life(_ db: Database) throws -> Data? {
+    try Data.fetchOne(db, sql: "SELECT life FROM mesh_state WHERE id = 1")
   }
 
   func save(_ history: FileHistory) throws {

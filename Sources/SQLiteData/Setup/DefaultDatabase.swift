@@ -2,6 +2,7 @@ public import Dependencies
 import Foundation
 public import GRDB
 import IssueReporting
+import MeshNode
 
 /// Opens the database of the app.
 ///
@@ -11,6 +12,9 @@ import IssueReporting
 ///
 /// Its connections have the SQL function `uuid()`, which creates a key for a row without one. They can read
 /// ``SyncMetadata``.
+///
+/// If the app was killed and another file has taken the place of its synchronized database, SQLite would copy the former
+/// file's log into it. This function moves the log away before, and prints its new path on standard error.
 ///
 /// A writer waits up to 5 seconds for the writers of other processes, unless the configuration's busy mode is another
 /// one than `.immediateError`.
@@ -32,7 +36,7 @@ public func defaultDatabase(
   if case .immediateError = configuration.busyMode { configuration.busyMode = .timeout(5) }
   let place =
     switch context {
-    case .live: try path ?? DatabasePlace.ofApp()
+    case .live: try DatabasePlace.withoutOtherLog(path ?? DatabasePlace.ofApp())
     case .preview, .test: try DatabasePlace.temporary()
     }
   configuration.prepareDatabase { db in
@@ -64,6 +68,16 @@ enum DatabasePlace {
     let directory = data.appending(path: executable)
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     return directory.appending(path: "SQLiteData.db").path
+  }
+
+  /// Moves a log that belongs to another file away, before SQLite copies it into the file at the path.
+  ///
+  /// - Returns: The path.
+  static func withoutOtherLog(_ path: String) throws -> String {
+    if let notice = try Home.last(of: path)?.leaveOtherLog() {
+      SyncEngine.defaultLogger(.live).warning("\(notice).")
+    }
+    return path
   }
 
   /// Returns a path for a new database, which is deleted when the process exits.

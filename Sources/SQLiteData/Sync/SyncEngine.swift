@@ -113,7 +113,7 @@ public final class SyncEngine: Observable, Sendable {
     Task { await keeper.stop() }
   }
 
-  private static func defaultLogger(_ context: DependencyContext) -> Logger {
+  static func defaultLogger(_ context: DependencyContext) -> Logger {
     guard context == .live else { return Logger(label: "SyncEngine") { _ in SwiftLogNoOpLogHandler() } }
     var logger = Logger(label: "SyncEngine") { StreamLogHandler.standardError(label: $0) }
     logger.logLevel = .warning

@@ -127,7 +127,7 @@ final class FlushPlanner {
       return true
     }
     if old.held != nil, !entry.isDeleted { return try editHeld(entry, old) }
-    if old.held == .untracked, !old.shown.isEmpty { return try retakes.keepEdited(entry, old) }
+    if old.held == .untracked, old.isEditedMeanwhile { return try retakes.keepEdited(entry, old) }
     return try delete(entry, old)
   }
 

@@ -276,9 +276,17 @@ struct Flusher {
   private func noteUnseen(_ change: FlushPlan.Change, _ author: Int64, _ records: ZoneRecords) throws {
     guard change.kind != .departure, let old = change.old, old.isAlive else { return }
     let catalog = records.transaction.catalog
+    // A program that read the row has seen the sum of a counter.
+    let folded =
+      change.kind == .edit || old.shown.isEmpty
+      ? [:] : try records.transaction.folded(change.table, records.state(change.ref, old))
     let lost = try old.extra.filter { column, _ in
+      if let sum = folded[column], sum == old.shown[column] { return false }
       // If its table was not synchronized for a while, programs know what the row showed before.
-      if change.isBlind { return old.held != .untracked || old.shown[column] != nil }
+      let isBase = old.held == .untracked
+      if change.isBlind || isBase && change.kind == .delete && change.table.indexes[column] != nil {
+        return !isBase || old.shown[column] != nil
+      }
       guard old.isShown, change.record.extra[column] == nil else { return false }
       if change.kind == .birth, try change.table.lacks(column, catalog) { return true }
       return old.hides(column) && change.table.indexes[column] != nil

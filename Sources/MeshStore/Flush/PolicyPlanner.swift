@@ -130,6 +130,17 @@ struct PolicyPlanner {
     cells[column.id] = State.Cell(stamp: stamp, value: try planner.value(entry, index, Self.own(new, increments)))
   }
 
+  /// Returns whether writes to a column follow a policy.
+  func govern(_ column: Int64, _ table: TableForm, _ cells: [Int64: State.Cell]) throws -> Bool {
+    try transaction.catalog.policies(of: table, in: planner.owner)[column] != nil || hasParts(column, table, cells)
+  }
+
+  /// Returns whether a write to a column adds to what others write at the same time, so that none of them loses.
+  func addUp(_ column: Int64, _ table: TableForm, _ cells: [Int64: State.Cell]) throws -> Bool {
+    let policy = try transaction.catalog.policies(of: table, in: planner.owner)[column]
+    return try policy == .counter || policy?.isComparison == true || hasParts(column, table, cells)
+  }
+
   /// Returns whether the values that a row shows in a column depend on parts.
   func hasParts(_ column: Int64, _ table: TableForm, _ cells: [Int64: State.Cell]) throws -> Bool {
     try cells.keys.contains { number in

@@ -92,9 +92,7 @@ struct RenamePlanner {
     let isShown =
       try !isBase && (old.hides(column.id) || old.extra[column.id] == nil && planner.isStamped(column.id, old))
     var cells = before.cells.merging(renaming.news) { $1 }
-    if try transaction.catalog.policies(of: entry.table, in: planner.owner)[column.id] != nil
-      || policies.hasParts(column.id, entry.table, cells)
-    {
+    if try policies.govern(column.id, entry.table, cells) {
       if !isShown, let cell = column.cell {
         if let known = before.cells[column.id], known.stamp != cell.stamp {
           try settle(entry, column.id, cell, known)
@@ -231,8 +229,10 @@ struct RenamePlanner {
       try writeAgain(entry, row, &cells, former, base: source.held == .untracked ? base : [:])
     } else if source.held == .untracked, entry.isComplete {
       // The row was deleted under the new name.
-      if state == former, base == former.cells.mapValues(\.value) {
-        return try adoptDelete(entry, state.generation.nextGeneration, old)
+      if state == former, !source.isEditedMeanwhile {
+        guard try adoptDelete(entry, state.generation.nextGeneration, old) else { return false }
+        try loseHidden(entry, state, base)
+        return true
       }
       try planner.loseDelete(entry, to: records.local(state.life ?? planner.global(.zero)))
     }
@@ -288,9 +288,7 @@ struct RenamePlanner {
     for index in written {
       let column = entry.table.columns[index].id
       let time = planner.time(entry.columns[column] ?? entry.wall, after: old)
-      if try transaction.catalog.policies(of: entry.table, in: planner.owner)[column] != nil
-        || policies.hasParts(column, entry.table, cells)
-      {
+      if try policies.govern(column, entry.table, cells) {
         let shown = old?.shown[column] ?? known.cells[column]?.value
         try policies.write(entry, index, row[index], at: time, over: shown, &cells)
         continue
@@ -352,7 +350,7 @@ struct RenamePlanner {
   ) throws {
     for index in entry.table.columns.indices {
       let column = entry.table.columns[index].id
-      if let shown = base[column], try policies.hasParts(column, entry.table, cells) {
+      if let shown = base[column], try policies.addUp(column, entry.table, cells) {
         if row[index] == shown { continue }
         try policies.write(
           entry, index, row[index], at: planner.time(entry.columns[column] ?? planner.now), over: shown, &cells)
@@ -374,6 +372,18 @@ struct RenamePlanner {
       } else {
         try planner.lose(entry, index, row[index], at: planner.time(planner.now), to: records.local(known.stamp))
       }
+    }
+  }
+
+  /// Notes the merged values that a deleted row never showed, as conflicts.
+  ///
+  /// - Parameter base: The values that the row showed.
+  private func loseHidden(_ entry: PendingSlice.Entry, _ state: State, _ base: [Int64: Value]) throws {
+    let folded = try transaction.folded(entry.table, state)
+    for (column, cell) in state.cells.sorted(by: { $0.key < $1.key }) where entry.table.indexes[column] != nil {
+      guard let shown = base[column], shown != folded[column] ?? cell.value, cell.stamp.author != planner.writer.author
+      else { continue }
+      loseCell(entry, column, cell, to: planner.global(planner.time(planner.now)))
     }
   }
 

@@ -10,6 +10,7 @@ struct RetakePlanner {
 
   private var records: ZoneRecords { planner.records }
   private var transaction: Transaction { planner.transaction }
+  private var policies: PolicyPlanner { PolicyPlanner(planner: planner) }
 
   /// Handles a row of a table that is imported.
   func retake(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]) throws -> Bool {
@@ -17,8 +18,10 @@ struct RetakePlanner {
     let table = entry.table
     let stamped = Set(try records.columns(old.stamps).map(\.column))
     var cells: [(index: Int, time: HybridTime)] = []
+    var (row, parts) = (row, ChangedParts())
     for index in table.columns.indices {
       let column = table.columns[index].id
+      if try addUp(entry, index, old, &row, &cells, &parts) { continue }
       // A column that was added meanwhile has its default in each row. Nobody wrote that value.
       let isDefault = row[index] == table.defaultValue(index)
       guard stamped.contains(column) else {
@@ -46,9 +49,47 @@ struct RetakePlanner {
       }
     }
     planner.plan.reshown.append(entry.ref)
-    guard !cells.isEmpty else { return true }
+    guard !cells.isEmpty || !parts.cells.isEmpty else { return true }
     return try planner.emit(
-      entry, .edit, old: old, generation: old.generation, life: nil, cells, row, keeping: old.extra, isHeld: true)
+      entry, .edit, old: old, generation: old.generation, life: nil, cells, row, keeping: old.extra, isHeld: true,
+      parts: parts)
+  }
+
+  /// Handles a column whose policy merges writes of several devices into one value. The difference from the value that
+  /// the row showed when the table stopped being synchronized becomes a part of this author.
+  ///
+  /// - Returns: False if the column has no such policy, or if the row didn't show the column then.
+  private func addUp(
+    _ entry: PendingSlice.Entry, _ index: Int, _ old: StoredRecord, _ row: inout [Value],
+    _ cells: inout [(index: Int, time: HybridTime)], _ parts: inout ChangedParts
+  ) throws -> Bool {
+    let (column, table) = (entry.table.columns[index].id, entry.table)
+    // Without a base, the table may have got the column meanwhile, and a migration may have filled it.
+    guard old.held == .untracked, let base = old.base(column), base != .null else { return false }
+    let state = try records.state(entry.ref, old)
+    guard try policies.addUp(column, table, state.cells) else { return false }
+    if row[index] == base { return true }
+    let time = planner.time(entry.columns[column] ?? planner.now, after: old)
+    var new = state.cells
+    try policies.write(entry, index, row[index], at: time, over: base, &new)
+    if let own = new[column], own != state.cells[column] {
+      // The write is an assignment, such as one of NULL.
+      let merged = try transaction.folded(table, state)[column] ?? state.cells[column]?.value
+      if let merged, merged != base {
+        try planner.lose(entry, index, row[index], at: time, to: old.stamps.stamp(of: column))
+      } else {
+        row[index] = own.value
+        cells.append((index, time))
+      }
+      return true
+    }
+    for (number, cell) in new.sorted(by: { $0.key < $1.key }) where cell != state.cells[number] {
+      parts.cells.append(
+        .init(
+          column: number, name: try transaction.catalog.column(number).name, time: cell.stamp.time, value: cell.value))
+    }
+    parts.written = max(parts.written, time)
+    return true
   }
 
   /// Handles a row whose record's delete is merged. The row is deleted, and values that others can't have seen are kept

@@ -25,6 +25,9 @@ struct RecordStamps: Hashable {
   /// Returns the stamp of a column that has one.
   func stamp(of column: Int64) -> LocalStamp { exceptions.first { $0.column == column }?.stamp ?? base }
 
+  /// Every stamp, also the one of the birth or delete.
+  var all: Set<LocalStamp> { Set(exceptions.map(\.stamp) + [base] + (life.map { [$0] } ?? [])) }
+
   /// The greatest time of all stamps.
   var latest: HybridTime { exceptions.reduce(max(base.time, life?.time ?? .zero)) { max($0, $1.stamp.time) } }
 

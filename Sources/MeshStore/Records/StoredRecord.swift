@@ -28,6 +28,9 @@ struct StoredRecord {
   /// The time since which the record is out of its table, or its row is older than the merged values because the table
   /// refuses them. In milliseconds since 1970. Nil if neither is the case.
   var heldSince: Int64?
+  /// Whether a write of another device was merged since its table stopped being synchronized. Until then, `shown` only
+  /// has values that the row showed in place of merged ones, such as the sum of a counter.
+  var isEditedMeanwhile = false
 
   var isAlive: Bool { generation.isAlive }
   /// Whether the row is in its table, as far as mesh knows.
@@ -76,6 +79,8 @@ extension StoredRecord {
     guard let old, old.hasBase else { return }
     if isAlive { held = .untracked }
     let base = old.extra.merging(old.shown) { $1 }
+    // Columns that only continue under other names keep their stamps.
+    isEditedMeanwhile = old.isEditedMeanwhile || !stamps.all.isSubset(of: old.stamps.all)
     // The row has never shown a column that was added since.
     noteBase(extra.mapValues { _ in .null }.merging(base) { $1 })
   }
@@ -123,15 +128,19 @@ enum ExtraValues {
   /// A column number that stands for `StoredRecord.heldSince`. Because of this entry, a held record always has a value
   /// here, even if it has only a key, and searches for held records find it.
   private static let heldSince: Int64 = 0
+  /// A column number among the shown values that stands for `StoredRecord.isEditedMeanwhile`.
+  private static let editedMeanwhile: Int64 = 0
 
   /// Returns the value of `mesh_record.extra`, or nil if there is nothing to store.
   static func encode(_ record: StoredRecord) -> [UInt8]? {
     let extra = record.heldSince.map { record.extra.merging([heldSince: .integer($0)]) { $1 } } ?? record.extra
-    guard !record.shown.isEmpty else { return encode(extra) }
+    let shown =
+      record.isEditedMeanwhile ? record.shown.merging([editedMeanwhile: .integer(1)]) { $1 } : record.shown
+    guard !shown.isEmpty else { return encode(extra) }
     // The values that the row shows follow those that it doesn't show.
     var writer = ByteWriter()
     write(extra, &writer)
-    write(record.shown, &writer)
+    write(shown, &writer)
     return writer.bytes
   }
 
@@ -141,6 +150,7 @@ enum ExtraValues {
     record.shown = reader.isAtEnd ? [:] : try read(&reader)
     try reader.end()
     if case .integer(let since) = record.extra.removeValue(forKey: heldSince) { record.heldSince = since }
+    record.isEditedMeanwhile = record.shown.removeValue(forKey: editedMeanwhile) != nil
   }
 
   /// Returns the assets that the row shows, and the values that it shows in place of merged ones.

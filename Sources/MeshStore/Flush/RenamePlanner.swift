@@ -357,15 +357,16 @@ struct RenamePlanner {
         continue
       }
       let shown = try planner.value(entry, index, row[index])
+      // A column that was added meanwhile has its default in each row. Nobody wrote that value.
+      let isDefault = row[index] == entry.table.defaultValue(index)
       guard let known = cells[column] else {
-        if row[index] != .null, index != entry.table.keyColumn || row[index] != entry.ref.key {
+        if !isDefault, row[index] != .null, index != entry.table.keyColumn || row[index] != entry.ref.key {
           cells[column] = State.Cell(stamp: planner.global(planner.importTime), value: shown)
         }
         continue
       }
       if shown == known.value || shown == base[column] { continue }
-      // A column that the former table didn't have has its default in each row. Nobody wrote that value.
-      if former.cells[column] == nil, row[index] == entry.table.defaultValue(index) { continue }
+      if isDefault, former.cells[column] == nil || base[column] == .null && known.value != .null { continue }
       if known == former.cells[column], base[column] == known.value {
         cells[column] = State.Cell(
           stamp: planner.global(planner.time(entry.columns[column] ?? planner.now)), value: shown)

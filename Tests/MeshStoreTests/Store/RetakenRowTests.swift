@@ -146,4 +146,47 @@ import Testing
     try expectEqual(peers, "SELECT id, n FROM item ORDER BY id", ["\"b\"|0", "\"c\"|8"])
     try expectNoConflicts(peers)
   }
+
+  enum Moment: CaseIterable {
+    /// The other machine's value is merged before the table gets another name, meanwhile, or after it has it.
+    case before, meanwhile, after
+  }
+
+  @Test(
+    "a default of a column that was added to a renamed table beats no value", arguments: Moment.allCases, [false, true])
+  func addedColumn(_ moment: Moment, isFilled: Bool) throws {
+    let schema = "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, title TEXT)"
+    let add = "ALTER TABLE item ADD COLUMN n INTEGER DEFAULT 0"
+    let (a, b) = (try Peer(1, schema: schema, track: ["item"]), try Peer(2, schema: schema, track: ["item"]))
+    try b.run("INSERT INTO item VALUES ('a', 't'), ('b', 't')")
+    try synchronize([a, b])
+    func edit() throws {
+      try b.run(add)
+      if !isFilled { try b.flush() }
+      try b.run("UPDATE item SET n = 5 WHERE id = 'a'")
+      try b.flush()
+      if moment != .after { try a.pull(from: b) }
+    }
+    if moment == .before { try edit() }
+    a.now += 60_000
+    try retrack(a, as: "post") {
+      if moment != .before { try edit() }
+      try a.run("ALTER TABLE post ADD COLUMN n INTEGER DEFAULT 0")
+    }
+    try synchronize([a, b])
+    try retrack(b, as: "post") {}
+    try synchronize([a, b])
+    try expectEqual([a, b], "SELECT id, n FROM post ORDER BY id", ["\"a\"|5", "\"b\"|0"])
+    try expectNoConflicts([a, b])
+    // A value of NULL that a program replaces by the default is an edit all the same.
+    try b.run("UPDATE post SET n = NULL")
+    try synchronize([a, b])
+    try a.run("ALTER TABLE post RENAME TO item")
+    try a.flush()
+    try a.store.tables.untrack(["post"])
+    try a.run("UPDATE item SET n = 0")
+    try a.store.tables.track(tables: ["item"], now: a.now)
+    try a.flush()
+    #expect(try a.rows("SELECT n FROM item") == ["0", "0"])
+  }
 }

@@ -149,12 +149,13 @@ extension Daemons {
         if hasDaemon { _ = try await mesh.serve() }
         let writer = try await mesh.python(
           """
-          import sqlite3, sys, time
+          import random, sqlite3, sys, time
           db = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=60)
           end = time.time() + 120
           while time.time() < end:
             db.execute("BEGIN IMMEDIATE")
-            for i in range(50): db.execute("INSERT OR REPLACE INTO notes (id, text) VALUES (?, ?)", (i, time.time()))
+            for _ in range(\(hasDaemon ? 50 : 1)):
+              db.execute("INSERT OR REPLACE INTO notes (id, text) VALUES (?, ?)", (random.randrange(2000), time.time()))
             db.execute("COMMIT")
             print("wrote", flush=True)
           """)

@@ -33,7 +33,7 @@ struct WaitAnswers: NodePart {
   /// Waits until this machine's tables show what was merged.
   nonisolated(nonsending) private func waitHere(until deadline: ContinuousClock.Instant) async throws -> WaitReport {
     var arrivals = Arrivals()
-    var busySince: ContinuousClock.Instant?
+    var commits = SteadyCommits()
     while true {
       try driver.requireDatabase()
       var isDone = false
@@ -44,9 +44,8 @@ struct WaitAnswers: NodePart {
         // This node's own work comes to an end, unless programs write faster than it flushes. Other devices are waited for
         // as long as they send something.
         let isExpecting = try noteArrivals(for: report, &arrivals)
-        busySince = try isBusy ? busySince ?? .now : nil
-        let isBusyForLong = busySince.map { ContinuousClock.now - $0 >= Arrivals.patience } ?? false
-        isDone = try report.complete || !isExpecting && (!driver.isWorking || isBusyForLong)
+        let areSteady = commits.look(try store.file.dataVersion(), now: .now)
+        isDone = try report.complete || !isExpecting && (!driver.isWorking || areSteady)
       }
       let isOver = ContinuousClock.now >= deadline
       if isDone || isOver {
@@ -60,14 +59,6 @@ struct WaitAnswers: NodePart {
       try await Task.sleep(for: Self.look)
     }
   }
-
-  /// Whether a program has just written rows that wait for their flush, which comes before merges.
-  private var isBusy: Bool {
-    get throws { try store.localWrites.isWritten(since: time.milliseconds() - Self.justNow) }
-  }
-
-  /// Milliseconds between two writes of a program that writes without a pause.
-  private static let justNow: Int64 = 500
 
   /// Adds what is merged and not where it should be, and what isn't captured.
   ///

@@ -15,13 +15,6 @@ package struct StoreFlushes: LocalWriteStore, StorePart {
     try read { try $0.pending.firstTime().map { $0 > time } ?? false }
   }
 
-  /// Returns whether rows are pending, and a program has written the last of them at a time or later.
-  ///
-  /// - Parameter time: The time in milliseconds since 1970.
-  package func isWritten(since time: Int64) throws -> Bool {
-    try read { try $0.pending.lastTime().map { $0 >= time } ?? false }
-  }
-
   package func flush(_ writers: [ZoneID: ChangeSetWriter], now: Int64) throws -> FlushProgress {
     var progress = try flushOnce(writers, now: now)
     progress.deletedRoots = try deletedRoots()

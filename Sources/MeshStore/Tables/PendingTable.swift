@@ -70,9 +70,6 @@ struct PendingTable {
   /// nil if there is no note.
   func firstTime() throws -> Int64? { try sql.integer("SELECT wall FROM mesh_pending ORDER BY id LIMIT 1") }
 
-  /// Returns the time of the last note, as `firstTime`.
-  func lastTime() throws -> Int64? { try sql.integer("SELECT wall FROM mesh_pending ORDER BY id DESC LIMIT 1") }
-
   /// Returns the earliest time of a note that has one.
   func oldest() throws -> Int64? { try sql.integer("SELECT min(wall) FROM mesh_pending WHERE wall > 0") }
 

@@ -11,7 +11,7 @@ struct Wait: AsyncParsableCommand {
       Also waits until this machine's own tables show what was merged. If no device is connected yet, waits for one as long as \
       the node dials an address, or has just started.
 
-      Skips BLOBs that the other device is set not to download, or that no device connected to it has, and lists them. Also \
+      Skips BLOBs that the other device is set not to download, or that no device connected to it gives it, and lists them. Also \
       says how many records are held on this machine: they are merged, and not in their tables.
 
       Exit code 0: nothing is pending, and every connected device has everything; 1: not in time, with what is missing; 4: no \
@@ -57,8 +57,8 @@ struct Wait: AsyncParsableCommand {
         // The other device could download the BLOBs that are here.
         let reason =
           here.assets == 0
-          ? "which it does not download (on demand, evicted or held there), or can't store"
-          : "which no device connected to it has, or which it does not download or can't store"
+          ? "which it does not download (on demand, evicted or held there), can't store, or requested in vain"
+          : "which no device connected to it gives, or which it does not download or can't store"
         Output.print(
           "  \(one.name ?? one.device) is without \(Output.blobs(absent)), \(reason). Run mesh asset list on it.")
       }

@@ -228,6 +228,33 @@ import Testing
     return asset.id
   }
 
+  @Test("a node names the chunks that a program has overwritten as missing, and tells when they are back")
+  func patchedSource() throws {
+    let mesh = try TestMesh(2)
+    let link = try mesh.admit(1, to: 0)
+    let bytes = content(2 * Limits.chunk)
+    try write(mesh, 0, bytes)
+    let (zone, asset) = (try mesh.zone, try asset(mesh))
+    mesh.nodes[0].store.patchedChunks[asset] = [1]
+    try mesh.give(.assetWant(zone, asset, 1..<2), to: 0, link)
+    var first = ChunkSet(count: 2)
+    first.insert(0)
+    #expect(mesh.nodes[0].sent[link]?.contains(.assetHas(zone, asset, first)) == true)
+
+    try mesh.connect(1, 0)
+    try mesh.pump()
+    #expect((shown(mesh, 1) == .blob(bytes)) == false)
+    // The flush of the next write finds the row as it was.
+    mesh.nodes[0].store.patchedChunks[asset] = nil
+    let other = RecordName(table: "list", key: .text("other"))
+    mesh.nodes[0].store.write(other, ["image": .blob(content(3 * Limits.chunk, 5))])
+    mesh.nodes[0].replica.databaseChanged()
+    try mesh.pump()
+    try mesh.wait(500)
+    #expect((mesh.nodes[1].store.rows[other]?["image"] == .blob(content(3 * Limits.chunk, 5))) == true)
+    #expect((shown(mesh, 1) == .blob(bytes)) == true)
+  }
+
   @Test("a node that evicts a BLOB finds another holder and gives no chunk meanwhile")
   func whoEvictsGivesNothingAndAsksWhoHasAll() throws {
     let mesh = try TestMesh(3)

@@ -165,13 +165,71 @@ import Testing
     box.fetching.expire(now: AssetFetching.patience)
     #expect(box.fetching.askedCount == 1)
     box.fetching.expire(now: AssetFetching.patience + 1)
-    #expect(box.fetching.askedCount == 1, "its answer may be on the way")
+    #expect(box.fetching.askedCount == 0)
     #expect(box.fetching.absent(peers(1), now: AssetFetching.patience + 1) == [Self.asset.id], "it is not relied upon")
     #expect(box.fetching.absent(peers(2), now: AssetFetching.patience + 1).isEmpty)
     #expect(box.requests(of: peers(1), now: AssetFetching.patience + 1).isEmpty)
     #expect(chunks(box.requests(of: [peers(2)[1]], now: AssetFetching.patience + 1)) == [0])
     box.fetching.lost(links[1])
     #expect(chunks(box.requests(of: [peers(3)[2]], now: AssetFetching.patience + 1)) == [0])
+    #expect(box.arrived(0, of: Self.asset.id, from: links[0], now: AssetFetching.patience + 2), "it was on its way")
+  }
+
+  @Test("a peer that left a request unanswered is asked again after its pause, or once it gives a chunk")
+  func aSilentPeerIsAskedAgain() {
+    box.fetching.want(WantedAssets([wanted()], isAll: true))
+    #expect(chunks(box.requests(of: peers(1), now: 0)) == [0])
+    box.fetching.note(.all(40), of: Self.asset.id, links[0], now: 1)
+    var now = AssetFetching.patience + 1
+    box.fetching.expire(now: now)
+    #expect(box.requests(of: peers(1), now: now).isEmpty)
+    #expect(box.fetching.isSilent(Self.device(0), now: now))
+    now += AssetFetching.pause
+    box.fetching.expire(now: now)
+    #expect(!box.fetching.isSilent(Self.device(0), now: now))
+    #expect(chunks(box.requests(of: peers(1), now: now)) == [0], "the answer may have been lost")
+    now += AssetFetching.patience + 1
+    box.fetching.expire(now: now)
+    #expect(box.requests(of: peers(1), now: now + AssetFetching.pause).isEmpty, "the second pause is longer")
+    // Both answers come in the end.
+    #expect(box.arrived(0, of: Self.asset.id, from: links[0], now: now))
+    box.fetching.staged(0, of: Self.asset.id)
+    #expect(chunks(box.requests(of: peers(1), now: now)) == [1])
+    #expect(box.arrived(0, of: Self.asset.id, from: links[0], now: now))
+    #expect(!box.arrived(0, of: Self.asset.id, from: links[0], now: now))
+  }
+
+  @Test("requests for versions of a BLOB that were replaced leave the next one room", arguments: [true, false])
+  func aReplacedAssetKeepsNoOtherBack(isPromised: Bool) {
+    let versions = Self.short(300)
+    for (now, version) in versions.enumerated() {
+      box.fetching.want(WantedAssets([version], isAll: true))
+      #expect(box.requests(of: peers(1), now: Int64(now)).map(\.asset) == [version.asset.id])
+      #expect(box.fetching.askedCount == 1)
+      // The peer says that it has it, and can't give it any more.
+      if isPromised { box.fetching.note(.all(1), of: version.asset.id, links[0], now: Int64(now)) }
+    }
+    #expect(box.arrived(0, of: versions[298].asset.id, from: links[0], now: 300), "it was on its way")
+    #expect(!box.arrived(0, of: versions[0].asset.id, from: links[0], now: 300), "so many are not remembered")
+    box.fetching.note(nil, of: versions[297].asset.id, links[0], now: 300)
+    #expect(!box.arrived(0, of: versions[297].asset.id, from: links[0], now: 300), "the peer refused it")
+    box.fetching.expire(now: 299 + AssetFetching.patience)
+    #expect(!box.fetching.isSilent(Self.device(0), now: 299 + AssetFetching.patience), "the replaced ones don't count")
+  }
+
+  @Test("a device that lets others give its chunks is asked for nothing after a while")
+  func whoLeavesItsChunksToOthersIsSilent() {
+    box.fetching.want(WantedAssets(Self.short(1), isAll: true))
+    let asset = Self.short(1)[0].asset.id
+    #expect(box.requests(of: peers(2), now: 0).map(\.link) == [links[0]])
+    box.fetching.expire(now: AssetFetching.stall + 1)
+    #expect(box.requests(of: peers(2), now: AssetFetching.stall + 1).map(\.link) == [links[1]])
+    #expect(box.arrived(0, of: asset, from: links[1], now: AssetFetching.stall + 2))
+    box.fetching.staged(0, of: asset)
+    box.fetching.want(WantedAssets([], isAll: true))
+    box.fetching.expire(now: AssetFetching.patience + 1)
+    #expect(box.fetching.isSilent(Self.device(0), now: AssetFetching.patience + 1))
+    #expect(!box.fetching.isSilent(Self.device(1), now: AssetFetching.patience + 1))
   }
 
   @Test("the chunks of a peer that stalls are asked of a peer that has nothing else to give, once and after all others")

@@ -245,7 +245,8 @@ package protocol AssetStore {
   /// Returns a chunk of an asset that a record of the zone uses, with its content checked. Returns nil if the chunk is
   /// not here.
   func chunk(_ index: Int, of asset: AssetID, zone: ZoneID) throws -> [UInt8]?
-  /// Returns the chunks of an asset that are here, or nil if no record of the zone uses the asset.
+  /// Returns the chunks of an asset that are here, or nil if no record of the zone uses the asset. A chunk that `chunk`
+  /// has looked for in vain is not among them.
   func chunks(of asset: AssetID, zone: ZoneID) throws -> ChunkSet?
 }
 

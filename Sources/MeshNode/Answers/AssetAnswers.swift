@@ -124,7 +124,8 @@ struct AssetAnswers: NodePart {
       let lacks = fetched.here < fetched.asset.size
       // Without a daemon, it is unknown which devices have it.
       let isAbsent = isRunning && lacks && absent?.contains(fetched.asset.id) ?? true
-      guard let reason = fault ?? (isAbsent ? Self.absent : nil) else {
+      let silent = isAbsent && fault == nil ? replica.downloads.silent(of: fetched.asset.id, now: now) : []
+      guard let reason = fault ?? (isAbsent ? absence(silent: silent) : nil) else {
         fetching.assets += 1
         fetching.size += fetched.asset.size
         fetching.here += fetched.here
@@ -137,7 +138,14 @@ struct AssetAnswers: NodePart {
     return fetching
   }
 
+  /// Says why an asset doesn't come from any connected device.
+  private func absence(silent: [DeviceID]) -> String {
+    guard !silent.isEmpty else { return Self.absent }
+    return Self.unanswered + silent.map(name).joined(separator: ", ")
+  }
+
   private static let absent = "no connected device has it"
+  private static let unanswered = "it was requested in vain, and is requested again within minutes, from "
 
   /// Returns the assets that a peer is missing, or nil if it hasn't reported every common zone.
   func lacking(_ peer: PeerView) -> LackingAssets? {
@@ -210,6 +218,8 @@ struct AssetAnswers: NodePart {
       })
   }
 
+  private func name(_ device: DeviceID) -> String { devices.name(of: device) ?? device.description }
+
   private func device(_ device: DeviceID) -> AssetsReport.Device {
     AssetsReport.Device(device: device.description, name: devices.name(of: device))
   }
@@ -235,18 +245,18 @@ struct AssetAnswers: NodePart {
     case .onDemand: "its table's BLOBs are fetched on demand: mesh asset fetch"
     case .evicted: "mesh asset fetch downloads it again"
     case .held: "its record is held (\(place.held?.name ?? "")); mesh held says what would free it"
-    case .absent: absence(place)
+    case .absent: transfer.silent.isEmpty ? absence(place) : absence(silent: transfer.silent)
     }
   }
 
   private func absence(_ place: AssetPlace) -> String {
     var text = Self.absent
     if let source = place.lastSource {
-      text += "; \(devices.name(of: source.device) ?? source.device.description) had some of it when it left"
+      text += "; \(name(source.device)) had some of it when it left"
     } else if let writer = place.writer, writer != replica.device {
       let isConnected = replica.peerViews.all.contains { $0.device == writer }
       text +=
-        "; \(devices.name(of: writer) ?? writer.description), which wrote it, is "
+        "; \(name(writer)), which wrote it, is "
         + (isConnected ? "connected and does not have it any more" : "not connected")
     }
     return text

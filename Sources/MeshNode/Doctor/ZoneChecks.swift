@@ -148,7 +148,7 @@ struct ZoneChecks: NodePart {
         "assets", isAbsent && replica.peerViews.all.isEmpty ? .ok : .warning,
         "\(stuck.assets.counted("BLOB is", "BLOBs are")) waited for and \(isAbsent ? "not available" : "can't be kept"): \(stuck.reason).",
         wayOut: isAbsent
-          ? "Connect a device that has it: mesh asset list says who wrote it, or had some of it."
+          ? "Connect a device that has it: mesh asset list says who wrote it, had some of it, or gave nothing."
           : "Fix what the message names. The node tries again by itself. mesh asset list names the rows.",
         figures: [stuck.state.rawValue: stuck.assets, "bytes": stuck.size])
     }

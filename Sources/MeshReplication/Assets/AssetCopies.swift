@@ -8,12 +8,15 @@ package import MeshCore
 /// all peers that it has nothing, and then asks. If several devices evict, the last one to begin asks when all others
 /// already say that they have nothing. It counts none of them, so at least one copy remains that no device gives up.
 package final class AssetCopies: Part {
-  /// The maximum number of assets whose growth is told to one peer.
+  /// The maximum number of assets whose growth is told to one peer, and of those that could not be given.
   private static let toldAssets = 2_048
 
   let context: Context
   /// Assets that received a chunk since the peers were told.
   private var grown: Set<AssetID> = []
+  /// Assets of which a chunk could not be given. A program may have written to the row, and the flush of the row shows
+  /// whether the chunk is there.
+  private var withheld: Set<AssetID> = []
   /// Assets whose bytes are about to be given up.
   private var evictions: [AssetID: Eviction] = [:]
 
@@ -51,7 +54,10 @@ package final class AssetCopies: Part {
         lacks = true
       }
     }
-    if lacks { try tell(link, zone, asset) }
+    if lacks {
+      if withheld.count < Self.toldAssets { withheld.insert(asset) }
+      try tell(link, zone, asset)
+    }
   }
 
   /// Gives one delayed chunk.
@@ -67,6 +73,12 @@ package final class AssetCopies: Part {
   }
 
   func noteGrown(_ asset: AssetID) { grown.insert(asset) }
+
+  /// Notes that rows were flushed or merged. They may have what could not be given before.
+  func noteRows() {
+    grown.formUnion(withheld)
+    withheld = []
+  }
 
   /// Tells the peers of assets of which more is here now.
   func tellGrown() throws {

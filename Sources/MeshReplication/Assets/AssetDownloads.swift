@@ -62,6 +62,7 @@ package final class AssetDownloads: Part {
   @discardableResult
   func refresh(now: Moment) throws -> Bool {
     due.finish(.assets)
+    copies.noteRows()
     assetsSinceLook = 0
     let wanted = try store.assets.wantedAssets(limit: AssetFetching.assets, besides: fetching.setAside)
     fetching.want(wanted)
@@ -221,8 +222,10 @@ package final class AssetDownloads: Part {
     package var sources: [DeviceID]
     /// The speed in bytes per second.
     package var speed: Int
-    /// True if no connected device has more of it than this node.
+    /// True if no connected device gives more of it than this node has.
     package var isAbsent: Bool
+    /// The connected devices that may have it, and left requests unanswered. They are asked again later.
+    package var silent: [DeviceID]
     /// The reason that the asset can't be stored now.
     package var fault: String?
   }
@@ -234,10 +237,15 @@ package final class AssetDownloads: Part {
     let links = fetching.sources(of: asset, peers, now: now.steady)
     return Transfer(
       sources: links.compactMap { sessions[$0]?.peer?.device }, speed: fetching.speed(of: asset, now: now.steady),
-      isAbsent: absent?.contains(asset) ?? true, fault: faults[asset])
+      isAbsent: absent?.contains(asset) ?? true, silent: silent(of: asset, now: now), fault: faults[asset])
   }
 
-  /// Returns the assets of which no connected device has more than this node, or nil if no device is connected.
+  /// Returns the connected devices that may have an asset, and left requests unanswered.
+  package func silent(of asset: AssetID, now: Moment) -> [DeviceID] {
+    fetching.silent(of: asset, peers, now: now.steady).compactMap { sessions[$0]?.peer?.device }
+  }
+
+  /// Returns the assets of which no connected device gives more than this node has, or nil if no device is connected.
   package func absentAssets(now: Moment) -> Set<AssetID>? {
     let peers = peers
     return peers.isEmpty ? nil : fetching.absent(peers, now: now.steady)

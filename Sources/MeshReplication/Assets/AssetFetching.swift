@@ -6,7 +6,7 @@ import MeshCore
 /// allows. Change sets therefore never wait behind more chunks than that.
 struct AssetFetching: Sendable {
   /// The time that a peer may give none of the requested chunks, in milliseconds. After it, other peers are asked for
-  /// them. The peer's statement that it has the chunks doesn't count.
+  /// them, and this peer is asked for nothing during a pause. The peer's statement that it has the chunks doesn't count.
   static let patience: Int64 = 15_000
   /// The time that a peer may give none of the requested chunks, in milliseconds, before another peer that has nothing
   /// else to give is asked for them as well. The first answer counts.
@@ -23,6 +23,8 @@ struct AssetFetching: Sendable {
   static let madeWay = 64
   /// The maximum number of assets that have made way and are remembered: some megabytes.
   static let aside = 65_536
+  /// The number of overdue requests of one peer that are remembered. A peer delays no more chunks than that.
+  private static let overdue = Choices.chunksKeptBack
 
   struct Request: Equatable {
     let link: LinkID
@@ -63,8 +65,11 @@ struct AssetFetching: Sendable {
   /// The chunks that one peer was asked for.
   private struct PeerQueue {
     var window = ChunkWindow()
-    /// The time at which each chunk was requested.
+    /// The requests that fill the window, each with the time of the request. An answer, the loss of interest in the asset,
+    /// and `patience` remove them.
     var asked: [Place: Int64] = [:]
+    /// The latest requests that were removed without an answer. A chunk that still arrives is not unrequested.
+    private(set) var overdue: [Place] = []
     /// The time of the last requested chunk that the peer gave.
     var lastGiven: Int64 = .min
     /// The assets before this place in `order` have no chunk to request from the peer, as far as is known. If many
@@ -74,13 +79,39 @@ struct AssetFetching: Sendable {
     var zones: Set<ZoneID> = []
     /// True if the peer was asked and has given nothing for `stall`.
     var isStalled = false
-    /// True if the peer was asked and has given nothing for too long.
-    var isSilent = false
     var device: DeviceID?
 
     mutating func meet(_ peer: Peer) {
       device = peer.device
       if zones != peer.zones { (next, zones) = (0, peer.zones) }
+    }
+
+    /// Stops waiting for an answer.
+    mutating func giveUp(_ place: Place) {
+      asked[place] = nil
+      if overdue.count >= AssetFetching.overdue { overdue.removeFirst() }
+      overdue.append(place)
+    }
+
+    /// Returns false if the chunk was not requested.
+    mutating func answered(_ place: Place, now: Int64) -> Bool {
+      if let since = asked.removeValue(forKey: place) {
+        window.answered(asked: since, now: now)
+      } else if let late = overdue.firstIndex(of: place) {
+        overdue.remove(at: late)
+      } else {
+        return false
+      }
+      (lastGiven, isStalled) = (now, false)
+      return true
+    }
+
+    /// Forgets the requests that the peer has refused. Returns those of them that filled the window.
+    mutating func refused(_ isMeant: (Place) -> Bool) -> [Place] {
+      let refused = asked.keys.filter(isMeant)
+      for place in refused { asked[place] = nil }
+      overdue.removeAll(where: isMeant)
+      return refused
     }
   }
 
@@ -103,10 +134,11 @@ struct AssetFetching: Sendable {
 
   /// True if no asset is left to request.
   var isEmpty: Bool { fetches.isEmpty }
-  /// The number of chunks that were requested and have not arrived.
+  /// The number of chunks that were requested and are waited for.
   var askedCount: Int { queues.values.reduce(0) { $0 + $1.asked.count } }
 
-  /// Sets the wanted assets, the most urgent first. Open requests stay open.
+  /// Sets the wanted assets, the most urgent first. Requests of the others fill no window any more: if a program writes a
+  /// BLOB again and again, the next version doesn't wait for answers about the earlier ones.
   mutating func want(_ wanted: WantedAssets) {
     var kept: [AssetID: Fetch] = [:]
     order = []
@@ -120,7 +152,12 @@ struct AssetFetching: Sendable {
       order.append(entry.asset.id)
       kept[entry.asset.id] = fetch
     }
+    // An asset that is complete is different: the peer owes an answer even if others were faster.
+    let dropped = Set(fetches.keys).subtracting(wanted.assets.map(\.asset.id))
     fetches = kept
+    for (link, queue) in queues where !dropped.isEmpty {
+      for place in queue.asked.keys where dropped.contains(place.asset) { queues[link]?.giveUp(place) }
+    }
     lookAgain()
   }
 
@@ -131,7 +168,7 @@ struct AssetFetching: Sendable {
 
   /// Returns the requests to send now. Devices that left requests unanswered come last, once their pause is over.
   mutating func requests(of peers: [Peer], now: Int64) -> [Request] {
-    let able = peers.filter { failures[$0.device].map { $0.pausedUntil <= now } ?? true }
+    let able = peers.filter { !isSilent($0.device, now: now) }
     let reliable = able.filter { failures[$0.device] == nil }
     let others = able.filter { failures[$0.device] != nil }
     return (reliable + others).flatMap { requests(of: $0, now: now) + repeated(to: $0, now: now) }
@@ -204,13 +241,9 @@ struct AssetFetching: Sendable {
 
   /// Notes a chunk that arrived. Returns true if it was requested from this peer.
   mutating func arrived(_ index: Int, of asset: AssetID, from link: LinkID, now: Int64) -> Bool {
-    guard let since = queues[link]?.asked.removeValue(forKey: Place(asset: asset, index: index)) else { return false }
-    queues[link]?.lastGiven = now
-    queues[link]?.isStalled = false
-    queues[link]?.isSilent = false
+    guard queues[link]?.answered(Place(asset: asset, index: index), now: now) == true else { return false }
     if let device = queues[link]?.device { failures[device] = nil }
     if fetches[asset]?.asked[index] == link { fetches[asset]?.asked[index] = nil }
-    queues[link]?.window.answered(asked: since, now: now)
     return true
   }
 
@@ -283,10 +316,6 @@ struct AssetFetching: Sendable {
     var until = Int64.max
     for peer in peers where !peer.zones.isDisjoint(with: fetch.zones) {
       // The chunks that a silent peer claims to have don't count.
-      if queues[peer.link]?.isSilent == true {
-        until = min(until, now + Self.pause)
-        continue
-      }
       if let failure = failures[peer.device], failure.pausedUntil > now {
         until = min(until, failure.pausedUntil)
         continue
@@ -347,27 +376,36 @@ struct AssetFetching: Sendable {
     return peers.map(\.link).filter { !idle.contains($0) }
   }
 
+  /// Returns whether the device is asked for nothing now, because it left requests unanswered.
+  func isSilent(_ device: DeviceID, now: Int64) -> Bool { failures[device].map { $0.pausedUntil > now } ?? false }
+
+  /// Returns the silent peers that may have the asset.
+  func silent(of asset: AssetID, _ peers: [Peer], now: Int64) -> [LinkID] {
+    let zones = fetches[asset]?.zones
+    return peers.filter { peer in
+      isSilent(peer.device, now: now) && zones.map { !peer.zones.isDisjoint(with: $0) } ?? true
+    }.map(\.link)
+  }
+
   func speed(of asset: AssetID, now: Int64) -> Int { fetches[asset]?.rate.perSecond(now: now) ?? 0 }
 
-  /// Frees the requests that a peer has not answered for too long, so that other peers can be asked. The peer gets no
-  /// more requests until it answers or its session ends. On a slow connection, it may still answer.
+  /// Gives up the requests that a peer has not answered for too long, so that other peers can be asked. The peer gets no
+  /// more requests until it gives a chunk, as it may do on a slow connection, or until its pause is over. Then it is asked
+  /// for a single chunk, because an answer may have been lost, and the peer may be the only one that has the asset.
   ///
   /// Pauses end as time passes, so all assets are looked at again as well.
   mutating func expire(now: Int64) {
     lookAgain()
     for (link, queue) in queues.sorted(by: { $0.key < $1.key }) {
-      guard let first = queue.asked.values.min() else {
-        queues[link]?.isStalled = false
-        continue
-      }
-      let waited = now - max(first, queue.lastGiven)
-      queues[link]?.isStalled = waited > Self.stall
-      guard !queue.isSilent, waited > Self.patience else { continue }
+      let waited = queue.asked.values.min().map { now - max($0, queue.lastGiven) } ?? 0
+      let isSilent = waited > Self.patience
+      queues[link]?.isStalled = waited > Self.stall && !isSilent
+      guard isSilent else { continue }
       queues[link]?.window = ChunkWindow()
-      queues[link]?.isSilent = true
       if let device = queue.device { fail(device, now: now) }
-      for place in queue.asked.keys where fetches[place.asset]?.asked[place.index] == link {
-        fetches[place.asset]?.asked[place.index] = nil
+      for place in queue.asked.keys.sorted() {
+        queues[link]?.giveUp(place)
+        if fetches[place.asset]?.asked[place.index] == link { fetches[place.asset]?.asked[place.index] = nil }
       }
     }
   }
@@ -383,14 +421,11 @@ struct AssetFetching: Sendable {
     failures[device] = Failure(count: count, pausedUntil: now + Self.pause << Int64(min(count - 1, Self.doublings)))
   }
 
+  /// Forgets requests that the peer has refused, so that others can be asked.
   private mutating func release(_ link: LinkID, where isMeant: (Place) -> Bool) {
-    for place in queues[link]?.asked.keys.filter(isMeant) ?? [] {
-      queues[link]?.asked[place] = nil
-      if fetches[place.asset]?.asked[place.index] == link {
-        fetches[place.asset]?.asked[place.index] = nil
-        for other in queues.keys { lookAgain(at: place.asset, other) }
-      }
+    for place in queues[link]?.refused(isMeant) ?? [] where fetches[place.asset]?.asked[place.index] == link {
+      fetches[place.asset]?.asked[place.index] = nil
+      for other in queues.keys { lookAgain(at: place.asset, other) }
     }
-    if queues[link]?.asked.isEmpty == true { queues[link]?.isSilent = false }
   }
 }

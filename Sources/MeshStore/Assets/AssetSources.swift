@@ -6,8 +6,10 @@ struct AssetSources: Step {
 
   func showsInRow(_ asset: AssetID) throws -> Bool { try !contents.cells(showing: asset).isEmpty }
 
+  /// Returns a chunk that a row has. A chunk that no row has any more doesn't count as shown from then on.
   func chunkOfRow(_ index: Int, _ asset: Asset, _ manifest: AssetManifest) throws -> [UInt8]? {
-    for cell in try contents.cells(showing: asset.id) {
+    let cells = try contents.cells(showing: asset.id)
+    for cell in cells {
       if asset.size >= BlobServer.least, let rowid = try contents.rowid(of: cell, size: asset.size),
         let bytes = transaction.server.chunk(index, of: asset, cell, rowid: rowid),
         prove(bytes, index, asset, manifest)
@@ -21,6 +23,7 @@ struct AssetSources: Step {
       }
       if let found { return found }
     }
+    if !cells.isEmpty { staged.proven.noteLost(index, of: asset.id) }
     return nil
   }
 
@@ -28,9 +31,11 @@ struct AssetSources: Step {
   /// are not the chunk.
   func prove(_ bytes: [UInt8], _ index: Int, _ asset: Asset, _ manifest: AssetManifest) -> Bool {
     let sum = ChunkSum(bytes)
-    if staged.proven.contains(sum, index, of: asset) { return true }
-    guard manifest.isChunk(bytes, index, cryptography) else { return false }
-    staged.proven.note(sum, index, of: asset)
+    if !staged.proven.contains(sum, index, of: asset) {
+      guard manifest.isChunk(bytes, index, cryptography) else { return false }
+      staged.proven.note(sum, index, of: asset)
+    }
+    staged.proven.noteFound(index, of: asset.id)
     return true
   }
 

@@ -9,6 +9,12 @@ final class ProvenChunks {
   private var sums: [AssetID: [ChunkSum?]] = [:]
   private var count = 0
 
+  /// The chunks that were looked for in vain in rows that show their asset, because a program has written to the rows
+  /// since they were flushed. Their number is found out only when a peer asks for them.
+  private var lost: [AssetID: Set<Int>] = [:]
+
+  /// The number of assets whose lost chunks are remembered.
+  private static let mostLost = 1_024
   /// The number of chunks that are remembered: half a megabyte, for 16 GiB.
   private static let most = 65_536
 
@@ -16,6 +22,7 @@ final class ProvenChunks {
   func note(_ all: [ChunkSum], of asset: AssetID) {
     makeRoom(asset, all.count)
     sums[asset] = all
+    lost[asset] = nil
   }
 
   func note(_ sum: ChunkSum, _ index: Int, of asset: Asset) {
@@ -29,6 +36,24 @@ final class ProvenChunks {
   func contains(_ sum: ChunkSum, _ index: Int, of asset: Asset) -> Bool {
     guard let known = sums[asset.id], index < known.count else { return false }
     return known[index] == sum
+  }
+
+  func noteLost(_ index: Int, of asset: AssetID) {
+    if lost[asset] == nil, lost.count >= Self.mostLost { lost = [:] }
+    lost[asset, default: []].insert(index)
+  }
+
+  /// Notes that a chunk is here.
+  func noteFound(_ index: Int, of asset: AssetID) {
+    guard lost[asset]?.remove(index) != nil, lost[asset]?.isEmpty == true else { return }
+    lost[asset] = nil
+  }
+
+  /// Returns the chunks that a row shows according to its record, without those that were lost.
+  func shown(_ asset: Asset) -> ChunkSet {
+    var chunks = ChunkSet.all(asset.chunkCount)
+    for index in lost[asset.id] ?? [] { chunks.remove(index) }
+    return chunks
   }
 
   private func makeRoom(_ asset: AssetID, _ chunks: Int) {

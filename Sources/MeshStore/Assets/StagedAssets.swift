@@ -222,6 +222,7 @@ final class StagedAssets {
     }
     if isLasting { fetched.remove(asset.id) } else if chunks.present == 0 { fetched.insert(asset.id) }
     chunks.insert(index)
+    proven.noteFound(index, of: asset.id)
     note(chunks, asset.id)
   }
 

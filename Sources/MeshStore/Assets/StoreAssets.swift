@@ -137,8 +137,8 @@ package final class StoreAssets: AssetStore, StorePart {
         return nil
       }
       let asset = try manifest.asset(cryptography)
-      // The bytes are checked when a peer asks for them, because a row may have been written since.
-      return try transaction.sources.showsInRow(id) ? .all(asset.chunkCount) : staged.chunks(asset, manifest)
+      // A row may have been written since. That comes to light when a peer asks for a chunk.
+      return try transaction.sources.showsInRow(id) ? staged.proven.shown(asset) : staged.chunks(asset, manifest)
     }
     // Another device may give up its copy because this one is complete.
     guard let chunks, chunks.isComplete else { return chunks }

@@ -61,10 +61,13 @@ extension ModelStore {
   }
 
   package func chunk(_ index: Int, of asset: AssetID, zone: ZoneID) -> [UInt8]? {
-    users(of: asset).contains { $0.zone == zone } ? metAssets[asset]?.chunks[index] : nil
+    guard patchedChunks[asset]?.contains(index) != true else { return nil }
+    return users(of: asset).contains { $0.zone == zone } ? metAssets[asset]?.chunks[index] : nil
   }
 
   package func chunks(of asset: AssetID, zone: ZoneID) -> ChunkSet? {
-    users(of: asset).contains { $0.zone == zone } ? metAssets[asset]?.present : nil
+    var chunks = users(of: asset).contains { $0.zone == zone } ? metAssets[asset]?.present : nil
+    for index in patchedChunks[asset] ?? [] { chunks?.remove(index) }
+    return chunks
   }
 }

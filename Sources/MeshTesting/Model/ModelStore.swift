@@ -22,6 +22,8 @@ package final class ModelStore: ReplicaStore {
   /// saved.
   package var controlFault: (any Error)?
   package var controlRoom = 0
+  /// The chunks in whose place a program has written other bytes that are not flushed yet.
+  package var patchedChunks: [AssetID: Set<Int>] = [:]
   /// The number of writes by the app.
   private(set) var writes = 0
   var metAssets: ModelAssets

@@ -290,6 +290,31 @@ import Testing
     #expect(try a.store.assets.chunk(0, of: asset, zone: Peer.zone) == nil)
   }
 
+  enum Overwriting: CaseIterable { case sameSize, otherSize, inPlace }
+
+  @Test("a device claims no chunk that a program has overwritten, until it is back", arguments: Overwriting.allCases)
+  func overwrittenChunksAreNotClaimed(overwriting: Overwriting) throws {
+    let a = try Peer.withPhotos(1)
+    try a.run("INSERT INTO photo VALUES ('x', '1', zeroblob(\(2 * Self.chunk)))")
+    try a.flush()
+    let asset = try a.asset()
+    var chunks: ChunkSet? { get throws { try a.store.assets.chunks(of: asset, zone: Peer.zone) } }
+    #expect(try chunks?.isComplete == true)
+    switch overwriting {
+    case .sameSize:
+      try a.run("UPDATE photo SET image = CAST(zeroblob(\(Self.chunk)) || randomblob(\(Self.chunk)) AS BLOB)")
+    case .otherSize: try a.run("UPDATE photo SET image = x'01'")
+    case .inPlace: try a.poke([1], at: Self.chunk)
+    }
+    let given = try (0..<2).filter { try a.store.assets.chunk($0, of: asset, zone: Peer.zone) != nil }
+    #expect(given == (overwriting == .otherSize ? [] : [0]))
+    #expect(try chunks.map { chunks in (0..<2).filter(chunks.contains) } == given)
+    try a.run("UPDATE photo SET image = zeroblob(\(2 * Self.chunk))")
+    try a.flush()
+    #expect(try chunks?.isComplete == true)
+    #expect(try a.store.assets.chunk(1, of: asset, zone: Peer.zone) != nil)
+  }
+
   @Test("chunks staged in files remain after the store is reopened") func chunksThatCameAreThereAfterARestart() throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("staging-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: directory) }

@@ -25,7 +25,8 @@ package struct StoreSchema: SchemaStore, StorePart {
       for var description in descriptions {
         description.isPrivate = isOwn && description.isPrivate
         try transaction.foreignSchemas.insert(description, of: device)
-        try FormerNaming(transaction: transaction).take(description)
+        // Another account's word would make this account's records continue under names of its choice.
+        if isOwn { try FormerNaming(transaction: transaction).take(description) }
       }
       let owner = isOwn ? nil : owners.account(certifying: device)
       let hasNew = try descriptions.reduce(false) { hasNew, description in
@@ -47,6 +48,10 @@ package struct StoreSchema: SchemaStore, StorePart {
       try transaction.updatePermissions()
       return tables.map(\.name)
     }
+  }
+
+  private func isOfThisAccount(_ device: DeviceID) -> Bool {
+    owners.account(certifying: device) == access.device.flatMap(owners.account(certifying:))
   }
 
   /// Returns the descriptions of other devices' tables: one for each name, with the columns of all. The expressions
@@ -185,8 +190,10 @@ package struct StoreSchema: SchemaStore, StorePart {
       }
       _ = try TableInstaller(transaction: transaction).install(
         names(false, besides: tracked), private: names(true, besides: tracked), integerKeys: integerKeys || keyed)
-      for description in descriptions {
-        try FormerNaming(transaction: transaction).take(description)
+      let names = Set(descriptions.map(\.name.folded))
+      for (device, table) in try ForeignSchemas(transaction: transaction).list(trusts: isOfThisAccount) {
+        guard isOfThisAccount(device), names.contains(table.name.folded) else { continue }
+        try FormerNaming(transaction: transaction).take(table)
       }
       return adoption
     }

@@ -15,7 +15,7 @@ final class StoreAccess {
   /// The accounts of devices.
   private(set) var owners = Accounts()
   /// This device. Nil until a replica uses the store, and nothing is merged before.
-  private var device: DeviceID?
+  private(set) var device: DeviceID?
   /// The number of write transactions since the store was opened.
   private(set) var commits = 0
   /// Nil before `startGuard`.

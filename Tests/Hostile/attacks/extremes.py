@@ -73,6 +73,8 @@ def sample_messages(scene, member, zone, peer):
         "account name": {"title": b"mallory"},
         "schema rules": {"tables": [{"table": b"tags", "rules": rules}]},
         "column policies": {"tables": [{"table": b"tags", "policies": [{"column": b"name", "policy": 3, "time": 1}]}]},
+        "former names": {"tables": [
+            {"table": b"tags", "former": [b"labels"], "columns": [{"column": b"name", "former": b"title"}]}]},
         "asset backlog": {"zone": zone.id, "coming": {"assets": 0, "bytes": 0}, "absent": {"assets": 0, "bytes": 0}},
     }
 

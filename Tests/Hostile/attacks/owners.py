@@ -187,6 +187,32 @@ def policies_by_the_thousand_of_an_owner(scene):
             raise Failed(f"the doctor does not say how to free the policies: {ways}")
 
 
+@attack("message former names: tables (count)", "message former names: tables[].former (count)",
+        "message former names: tables[].columns (count)")
+def former_names_by_the_thousand_of_an_owner(scene):
+    """Says that the shared table and its columns had thousands of other names, also those of carol's own tables; her
+    records go on under her names, and her node keeps none of them."""
+    with shared(scene) as (owner, session, key):
+        names = lambda: scene.carol.sql("SELECT (SELECT count(*) FROM mesh_table), (SELECT count(*) FROM mesh_column)")
+        before, own = names(), scene.name("own")
+        scene.carol.sql("INSERT INTO tags VALUES (?, ?, 'kept')", own, key)
+        for turn in range(scene.many(20)):
+            columns = [{"column": b"text" if n == 0 else f"f{turn}-{n - 1}".encode(), "former": f"f{turn}-{n}".encode()}
+                       for n in range(256)]
+            columns[1:3] = [{"column": b"text", "former": b"stars"}, {"column": b"stars", "former": b"text"}]
+            session.try_send("former names", tables=[
+                {"table": b"notes", "former": [b"tags", b"notes"] + [f"t{turn}-{n}".encode() for n in range(14)],
+                 "columns": columns}] + [
+                {"table": f"evil{n}".encode(), "former": [b"notes"], "columns": columns} for n in range(20)])
+            describe(owner, session)
+        scene.answered(session, 60)
+        if names() != before:
+            raise Failed(f"names are kept that an owner has made up: {names()} instead of {before}")
+        if scene.carol.sql("SELECT count(*) FROM mesh_column WHERE origin IS NOT NULL") != [(0,)]:
+            raise Failed("an owner has renamed columns of another account")
+        eventually("carol's row is there", lambda: scene.carol.sql("SELECT name FROM tags WHERE id = ?", own) == [("kept",)])
+
+
 @attack("message schema rules: tables[].rules.checks (count)", "message schema rules: tables[].rules.indexes (count)",
         "message schema rules: tables[].rules.defaults (count)", slower=300,
         reason="a person adopts what the owner describes meanwhile")

@@ -615,6 +615,9 @@ MESSAGES = {
         table=Sized(255), policies=List(Struct(column=Sized(255), policy=U8, time=VARINT), 256)), 2_000))),
     "owner policies": (36, Struct(account=ID, tables=List(Struct(
         table=Sized(255), policies=List(Struct(column=Sized(255), policy=U8, time=VARINT), 256)), 2_000))),
+    "former names": (37, Struct(tables=List(Struct(
+        table=Sized(255), former=List(Sized(255), 16),
+        columns=List(Struct(column=Sized(255), former=Sized(255)), 256)), 2_000))),
 }
 MESSAGE = Variant(MESSAGES)
 

@@ -938,6 +938,16 @@ def session():
                 (varint(1) + text("done") + b"\x04" + varint(NOW), "policies: column, keepBoth 4, milliseconds"),
             ],
         ),
+        (
+            "former names",
+            37,
+            [
+                (varint(1), "tables"),
+                (text("items"), "name"),
+                (varint(2) + text("things") + text("entries"), "former names: things, entries"),
+                (varint(1) + text("done") + text("isDone"), "columns: done was isDone"),
+            ],
+        ),
         ("asset has of none", 31, [at_zone, of_asset, (varint(0), "no record of the zone uses such an asset here")]),
     )
     for name, tag, pairs in messages:

@@ -120,6 +120,15 @@ import Testing
     }
   }
 
+  @Test("names that another account tells change nothing")
+  func ofAnotherAccount() throws {
+    let (a, b) = try peers()
+    var descriptions = try b.store.schema.schemaDescriptions()
+    descriptions[0].formerNames = FormerNames(tables: ["diary"], columns: [.init(name: "a", former: "secret")])
+    _ = try a.store.schema.saveForeignSchema(descriptions, device: b.author.device, isOwn: false)
+    #expect(try a.store.schema.schemaDescriptions()[0].formerNames == FormerNames())
+  }
+
   @Test("names that another device tells neither change what is known here, nor replace a column or table")
   func unbelieved() throws {
     let (a, b) = try peers()

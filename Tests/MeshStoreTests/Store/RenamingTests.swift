@@ -197,18 +197,22 @@ import Testing
   }
 
   /// What a device says of its tables, as another hears it.
-  private func tell(_ listener: Peer, of speaker: Peer) throws {
-    _ = try listener.store.schema.saveForeignSchema(
-      try speaker.store.schema.schemaDescriptions(), device: speaker.author.device, isOwn: true)
+  ///
+  /// - Parameter names: False for an earlier program, which tells no former names.
+  private func tell(_ listener: Peer, of speaker: Peer, names: Bool = true) throws {
+    var descriptions = try speaker.store.schema.schemaDescriptions()
+    if !names { for index in descriptions.indices { descriptions[index].formerNames = FormerNames() } }
+    _ = try listener.store.schema.saveForeignSchema(descriptions, device: speaker.author.device, isOwn: true)
   }
 
-  @Test("a renamed column is no missing column: the other machine is told to rename, and does")
-  func adoptedRenaming() throws {
+  @Test(
+    "a renamed column is no missing column: the other machine is told to rename, and does", arguments: [true, false])
+  func adoptedRenaming(names: Bool) throws {
     let (a, b) = try peers()
     try a.run(Self.rename)
     try synchronize([a, b])
-    try tell(a, of: b)
-    try tell(b, of: a)
+    try tell(a, of: b, names: names)
+    try tell(b, of: a, names: names)
     #expect(try a.store.schema.missing() == [], "the former name is not missing")
     let missing = try #require(try b.store.schema.missing().first)
     #expect(missing.renamed == ["a": "b"] && missing.refusal == nil)
@@ -251,16 +255,17 @@ import Testing
     #expect(try b.rows("SELECT name FROM pragma_table_info('t')").contains("\"a\""))
   }
 
-  @Test("of two columns with one value and one stamp, none is taken for the renamed one")
-  func ambiguousRenaming() throws {
+  @Test(
+    "of two columns with one value and one stamp, the renamed one is known only by its name", arguments: [true, false])
+  func ambiguousRenaming(names: Bool) throws {
     let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a TEXT, c TEXT)"
     let (a, b) = (try Peer(1, schema: schema, track: ["t"]), try Peer(2, schema: schema, track: ["t"]))
     try a.run("INSERT INTO t VALUES ('k', 'same', 'same')")
     try synchronize([a, b])
     try a.run("\(Self.rename); ALTER TABLE t RENAME COLUMN c TO d")
     try synchronize([a, b])
-    try tell(b, of: a)
-    #expect(try b.store.schema.missing().map(\.renamed) == [[:]])
+    try tell(b, of: a, names: names)
+    #expect(try b.store.schema.missing().map(\.renamed) == [names ? ["a": "b", "c": "d"] : [:]])
   }
 
   @Test("an edit under the former names of a table and of its column appears under both new names")

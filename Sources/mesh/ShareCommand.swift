@@ -487,8 +487,9 @@ extension ShareCommand {
       if !report.inTheWay.isEmpty {
         let records = report.inTheWay.map { printable("\($0.table) \($0.key)") }.joined(separator: ", ")
         Output.note(
-          "Not everything was restored: this database has records of its own in the way (\(records)). Delete the copy first, "
-            + "then use --restore again.")
+          "Not everything was restored: records that are not in the share are in the way (\(records)). If they are a copy that "
+            + "you kept of the share, delete them, and use --restore again. Otherwise look at the receipts with --json."
+        )
       }
       if discard { Output.print("Discarded \(report.discarded.counted("receipt", "receipts")).") }
       if report.receipts.isEmpty {

@@ -119,7 +119,9 @@ struct MemberChecks: NodePart {
       HealthCheck(
         "share", context.endedBefore.contains(share.zone) ? .ok : .warning,
         "A share is over: \(share.reason). Its rows are not here any more, unless you kept a copy.",
-        wayOut: "mesh share show \(share.zone) has the facts. Ask its owner for an invite to come back.")
+        wayOut:
+          "mesh share show \(share.zone) has the facts. To come back, ask its owner for an invite: to this share, or if the "
+          + "owner stopped it, to a new one.")
     }
   }
 }

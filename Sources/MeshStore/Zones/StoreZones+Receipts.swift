@@ -75,7 +75,8 @@ struct ReceiptWriter: Step {
 
   /// Returns the record that keeps a zone's write from reaching its own record, or nil if there is none. It is another
   /// zone's record that shows the row, or the topmost record that the row belongs to. Such a record may be a copy that
-  /// was kept, and the write would change that copy.
+  /// was kept, and the write would change that copy. A record that the write itself moves into the zone is not in the
+  /// way.
   func occupant(of ref: RecordRef, _ values: [Int64: Value]?, besides zone: ZoneCounters) throws -> RecordRef? {
     let shown = try transaction.place(of: ref)
     guard shown != zone.id else { return nil }
@@ -83,7 +84,13 @@ struct ReceiptWriter: Step {
     var room = 0
     // If the record is held, it contains the reference, so the receipt doesn't have to.
     let held = try ZoneRecords(transaction, zone: zone).load(ref)?.extra ?? [:]
-    var fields = try transaction.row(ref, &room) ?? held.merging(values ?? [:]) { $1 }
+    var fields = try (transaction.row(ref, &room) ?? held).merging(values ?? [:]) { $1 }
+    if let values, let table = catalog.table(ref.table), let reference = table.parent,
+      values[table.columns[reference.column].id] != nil, let above = parent(of: ref, fields),
+      try transaction.place(of: above) == zone.id
+    {
+      return nil
+    }
     var (next, seen) = (ref, Set([ref]))
     while let above = parent(of: next, fields), let place = try transaction.place(of: above), place != zone.id,
       seen.insert(above).inserted

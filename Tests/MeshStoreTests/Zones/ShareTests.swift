@@ -406,6 +406,28 @@ import Testing
     #expect(try bob.store.zones.digest(Self.share) == alice.store.zones.digest(Self.share))
   }
 
+  @Test("a private row that was moved into a share without the permission can be moved there later")
+  func refusedMoveIsRestored() throws {
+    let (alice, bob) = (try alice(), try bob())
+    try alice.stand(Self.shared)
+    try bob.run("INSERT INTO lists VALUES ('B', 'mine'); INSERT INTO reminders VALUES ('p', 'B', 'private', 0)")
+    try converge([alice, bob])
+    try bob.run(
+      "UPDATE reminders SET title = 'mine' WHERE id = 'p'; UPDATE reminders SET list = 'L', done = 1 WHERE id = 'p'")
+    try bob.stand(ZoneStanding(zone: Self.share, role: .readOnly, root: Self.root))
+    try bob.settle()
+    #expect(try bob.rows("SELECT list, title, done FROM reminders WHERE id = 'p'") == ["B|private|0"])
+    #expect(
+      try bob.store.zones.receipts(Self.share).map(\.values)
+        == [["list": .text("L"), "title": .text("mine"), "done": .integer(1)]])
+    try bob.stand(ZoneStanding(zone: Self.share, role: .readWrite, root: Self.root))
+    let restored = try bob.store.zones.restoreReceipts(Self.share)
+    #expect(restored.written == 1 && restored.inTheWay.isEmpty)
+    try converge([alice, bob])
+    #expect(try alice.rows("SELECT list, title, done FROM reminders WHERE id = 'p'") == ["L|mine|1"])
+    #expect(try bob.held().isEmpty && bob.records(Self.bobs) == ["lists B"])
+  }
+
   @Test(
     "what was written to a share that had ended is kept as receipts, and restored to that alone",
     arguments: [false, true])

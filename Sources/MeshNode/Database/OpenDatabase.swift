@@ -123,7 +123,8 @@ struct OpenDatabase {
 
   /// Remembers the write-ahead log in the home after it has begun again.
   mutating func rememberLog(_ home: Home) throws {
-    if log?.isCurrent(at: store.path) != true { log = try RememberedLog(home: home).remember(store) }
+    // This is asked at each tick, so an idle node neither reads the database nor writes to its home.
+    if !KnownLog.isCurrent(log, at: store.place) { log = try RememberedLog(home: home).remember(store) }
   }
 
   func close() throws {

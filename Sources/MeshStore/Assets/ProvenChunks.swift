@@ -10,7 +10,7 @@ final class ProvenChunks {
   private var count = 0
 
   /// The chunks that were looked for in vain in rows that show their asset, because a program has written to the rows
-  /// since they were flushed. Their number is found out only when a peer asks for them.
+  /// since they were flushed. That comes to light only when a peer asks for them.
   private var lost: [AssetID: Set<Int>] = [:]
 
   /// The number of assets whose lost chunks are remembered.

@@ -131,12 +131,12 @@ struct PolicyPlanner {
   }
 
   /// Returns whether writes to a column follow a policy.
-  func govern(_ column: Int64, _ table: TableForm, _ cells: [Int64: State.Cell]) throws -> Bool {
+  func hasPolicy(_ column: Int64, _ table: TableForm, _ cells: [Int64: State.Cell]) throws -> Bool {
     try transaction.catalog.policies(of: table, in: planner.owner)[column] != nil || hasParts(column, table, cells)
   }
 
   /// Returns whether a write to a column adds to what others write at the same time, so that none of them loses.
-  func addUp(_ column: Int64, _ table: TableForm, _ cells: [Int64: State.Cell]) throws -> Bool {
+  func addsUp(_ column: Int64, _ table: TableForm, _ cells: [Int64: State.Cell]) throws -> Bool {
     let policy = try transaction.catalog.policies(of: table, in: planner.owner)[column]
     return try policy == .counter || policy?.isComparison == true || hasParts(column, table, cells)
   }

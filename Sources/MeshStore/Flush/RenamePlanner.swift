@@ -92,7 +92,7 @@ struct RenamePlanner {
     let isShown =
       try !isBase && (old.hides(column.id) || old.extra[column.id] == nil && planner.isStamped(column.id, old))
     var cells = before.cells.merging(renaming.news) { $1 }
-    if try policies.govern(column.id, entry.table, cells) {
+    if try policies.hasPolicy(column.id, entry.table, cells) {
       if !isShown, let cell = column.cell {
         if let known = before.cells[column.id], known.stamp != cell.stamp {
           try settle(entry, column.id, cell, known)
@@ -288,7 +288,7 @@ struct RenamePlanner {
     for index in written {
       let column = entry.table.columns[index].id
       let time = planner.time(entry.columns[column] ?? entry.wall, after: old)
-      if try policies.govern(column, entry.table, cells) {
+      if try policies.hasPolicy(column, entry.table, cells) {
         let shown = old?.shown[column] ?? known.cells[column]?.value
         try policies.write(entry, index, row[index], at: time, over: shown, &cells)
         continue
@@ -350,7 +350,7 @@ struct RenamePlanner {
   ) throws {
     for index in entry.table.columns.indices {
       let column = entry.table.columns[index].id
-      if let shown = base[column], try policies.addUp(column, entry.table, cells) {
+      if let shown = base[column], try policies.addsUp(column, entry.table, cells) {
         if row[index] == shown { continue }
         try policies.write(
           entry, index, row[index], at: planner.time(entry.columns[column] ?? planner.now), over: shown, &cells)

@@ -21,7 +21,7 @@ struct RetakePlanner {
     var (row, parts) = (row, ChangedParts())
     for index in table.columns.indices {
       let column = table.columns[index].id
-      if try addUp(entry, index, old, &row, &cells, &parts) { continue }
+      if try takeDifference(entry, index, old, &row, &cells, &parts) { continue }
       // A column that was added meanwhile has its default in each row. Nobody wrote that value.
       let isDefault = row[index] == table.defaultValue(index)
       guard stamped.contains(column) else {
@@ -59,7 +59,7 @@ struct RetakePlanner {
   /// the row showed when the table stopped being synchronized becomes a part of this author.
   ///
   /// - Returns: False if the column has no such policy, or if the row didn't show the column then.
-  private func addUp(
+  private func takeDifference(
     _ entry: PendingSlice.Entry, _ index: Int, _ old: StoredRecord, _ row: inout [Value],
     _ cells: inout [(index: Int, time: HybridTime)], _ parts: inout ChangedParts
   ) throws -> Bool {
@@ -67,7 +67,7 @@ struct RetakePlanner {
     // Without a base, the table may have got the column meanwhile, and a migration may have filled it.
     guard old.held == .untracked, let base = old.base(column), base != .null else { return false }
     let state = try records.state(entry.ref, old)
-    guard try policies.addUp(column, table, state.cells) else { return false }
+    guard try policies.addsUp(column, table, state.cells) else { return false }
     if row[index] == base { return true }
     let time = planner.time(entry.columns[column] ?? planner.now, after: old)
     var new = state.cells

@@ -34,13 +34,15 @@ package struct KnownLog: Hashable, Codable, Sendable {
     (self.file, self.log, self.header, lives) = (file, log, header, [before, Data(life)])
   }
 
-  /// Returns whether the log at the path still is this one, and has not begun again.
-  package func isCurrent(at path: String) -> Bool { Self.header(DatabaseFile.place(of: path)) == header }
+  /// Returns whether the log of a store still is this one, and has not begun again. An empty log is none.
+  ///
+  /// - Parameter place: The path of the store's file, without symbolic links.
+  package static func isCurrent(_ known: KnownLog?, at place: String) -> Bool { header(place) == known?.header }
 
   /// Compares the log and the file that are at the path now with those that were there. It doesn't open the log.
   package func relation(at path: String) -> Relation {
     let place = DatabaseFile.place(of: path)
-    guard isCurrent(at: path), let log = FileMark(at: place + "-wal"), log.isSame(as: self.log),
+    guard Self.isCurrent(self, at: place), let log = FileMark(at: place + "-wal"), log.isSame(as: self.log),
       let file = FileMark(at: place), !file.isSame(as: self.file)
     else { return .own }
     let index = FileIdentity(at: place + "-shm")

@@ -13,7 +13,9 @@ package struct DiscardedRecord: Hashable, Sendable {
 package enum DiscardError: Error, Hashable, Sendable, CustomStringConvertible {
   case unknownRecord(table: String, key: Value)
   /// The table was synchronized here until a person stopped it.
-  case untracked(table: String)
+  ///
+  /// - Parameter heir: The name that it has now, or nil if it was not renamed.
+  case untracked(table: String, heir: String? = nil)
   /// The record is in its table, or is deleted.
   case notHeld(table: String, key: Value)
   /// The record is in its table, in the version that the table accepted last.
@@ -33,7 +35,8 @@ package enum DiscardError: Error, Hashable, Sendable, CustomStringConvertible {
     switch self {
     case .unknownRecord(let table, let key):
       "the table \(table) has no record with the key \(key.named), and never had one."
-    case .untracked(let table):
+    case .untracked(let table, let heir?): "the table \(table) was renamed to \(heir): name that one."
+    case .untracked(let table, nil):
       "the table \(table) is not synchronized here any more. mesh track \(table) takes it up again."
     case .notHeld(let table, let key):
       "the record \(key.named) of \(table) is not held: mesh held lists those that are. One that is in its table is "
@@ -96,7 +99,9 @@ private struct Discarding: Step {
   /// - Throws: `DiscardError` if one of them can't be discarded.
   func found(_ name: String, _ keys: [[Value]], _ zone: ZoneID?) throws -> [(place: Place, reason: HeldReason)] {
     guard let table = catalog.knownTable(name) else { throw StoreError.unknownTable(name) }
-    if try tableList.isUntracked(table) { throw DiscardError.untracked(table: try catalog.tableName(table)) }
+    if try tableList.isUntracked(table) {
+      throw DiscardError.untracked(table: try catalog.tableName(table), heir: catalog.heir(of: table)?.schema.name)
+    }
     let found = try keys.map { try held(table, $0, zone) }
     for (place, reason) in found { try require(place.ref, place.zone, reason) }
     return found

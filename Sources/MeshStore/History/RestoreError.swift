@@ -4,7 +4,9 @@ package import MeshCore
 package enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
   case unknownRecord(table: String, key: Value)
   /// The table was synchronized here until a person stopped it.
-  case untracked(table: String)
+  ///
+  /// - Parameter heir: The name that it has now, or nil if it was not renamed.
+  case untracked(table: String, heir: String? = nil)
   /// This file has no such table that is synchronized.
   case noTable(String)
   case unknownConflict(Int64)
@@ -47,7 +49,8 @@ package enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
     switch self {
     case .unknownRecord(let table, let key):
       "the table \(table) has no record with the key \(key.named), and never had one."
-    case .untracked(let table):
+    case .untracked(let table, let heir?): "the table \(table) was renamed to \(heir): name that one."
+    case .untracked(let table, nil):
       "the table \(table) is not synchronized here any more. mesh track \(table) takes it up again."
     case .noTable(let table):
       "this machine has no synchronized table \(table) to restore anything in: mesh schema says how to make it. Or run the "

@@ -132,7 +132,7 @@ struct Restorer: Step {
     if let form = catalog.table(table) { return form }
     let name = try catalog.tableName(table)
     throw try transaction.tableList.isUntracked(table)
-      ? RestoreError.untracked(table: name) : RestoreError.noTable(name)
+      ? RestoreError.untracked(table: name, heir: catalog.heir(of: table)?.schema.name) : RestoreError.noTable(name)
   }
 
   /// Returns the column into which a lost part is written.

@@ -191,8 +191,9 @@ package struct StoreSchema: SchemaStore, StorePart {
       _ = try TableInstaller(transaction: transaction).install(
         names(false, besides: tracked), private: names(true, besides: tracked), integerKeys: integerKeys || keyed)
       let names = Set(descriptions.map(\.name.folded))
-      for (device, table) in try ForeignSchemas(transaction: transaction).list(trusts: isOfThisAccount) {
-        guard isOfThisAccount(device), names.contains(table.name.folded) else { continue }
+      // Only devices of this account are trusted, so the tables of others come without former names.
+      for (_, table) in try ForeignSchemas(transaction: transaction).list(trusts: isOfThisAccount)
+      where names.contains(table.name.folded) {
         try FormerNaming(transaction: transaction).take(table)
       }
       return adoption

@@ -19,7 +19,7 @@ import Testing
     let store = try Store(path: path, cryptography: try Sodium())
     try store.zones.setStandings([])
     let log = try #require(try store.file.knownLog())
-    #expect(log.isCurrent(at: path))
+    #expect(KnownLog.isCurrent(log, at: path))
     try body(store)
     // Another name keeps the log while the store removes it.
     #expect(link(path + "-wal", "\(directory)/log") == 0)

@@ -96,6 +96,13 @@ import Testing
     try synchronize([a, b, c])
     #expect(try c.rows("SELECT name FROM sqlite_schema WHERE name IN ('t', 'u')") == ["\"u\""])
     #expect(try c.store.held.list(limit: 9).isEmpty)
+    let key = Value.text(Array("k".utf8))
+    #expect(throws: DiscardError.untracked(table: "t", heir: "u")) {
+      try c.store.held.discard(table: "t", keys: [[key]], now: c.now)
+    }
+    #expect(throws: RestoreError.untracked(table: "t", heir: "u")) {
+      try c.store.history.restore(.record(table: "t", key: key, columns: [])) { _ in c.reader }
+    }
     try tell(c, of: b)
     #expect(try c.store.schema.missing() == [])
     try b.run("UPDATE t SET a = 'late' WHERE id = 'k'; DELETE FROM t WHERE id = 'l'")

@@ -126,8 +126,23 @@ final class Child: Sendable {
     return try await finished(within: MeshProcess.deadline)
   }
 
+  /// Sends a signal. Returns after `SIGSTOP` once all threads have stopped: one may still end a call of the system, and
+  /// take a lock in it.
   func send(_ signal: Int32) {
-    if ended == nil { Foundation.kill(pid, signal) }
+    guard ended == nil else { return }
+    Foundation.kill(pid, signal)
+    let deadline = ContinuousClock.now + .seconds(5)
+    while signal == SIGSTOP, !isStopped, ContinuousClock.now < deadline { usleep(1_000) }
+  }
+
+  private var isStopped: Bool {
+    let tasks = "/proc/\(pid)/task"
+    let threads = (try? FileManager.default.contentsOfDirectory(atPath: tasks)) ?? []
+    return threads.allSatisfy { thread in
+      // The state follows the name, which is in parentheses.
+      let status = (try? String(contentsOfFile: "\(tasks)/\(thread)/stat", encoding: .utf8)) ?? ""
+      return status.split(separator: ")").last?.first { $0 != " " }.map { "TtZX".contains($0) } ?? true
+    }
   }
 
   /// Returns the path of a program: beside the test bundle, or in the build directory of this package.

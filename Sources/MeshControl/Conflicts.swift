@@ -18,6 +18,8 @@ public struct ConflictsRequest: ControlRequest, Hashable {
   public var after: Int64?
   /// The length of the page, at most ``pageSize``.
   public var limit: Int?
+  /// Whether to list the dismissed conflicts as well. They are left out by default.
+  public var dismissed: Bool?
 
   /// The longest page: the node reads it at once, and values may be long.
   public static let pageSize = 1_000
@@ -25,11 +27,37 @@ public struct ConflictsRequest: ControlRequest, Hashable {
   /// Creates the request.
   public init(
     table: String? = nil, zone: String? = nil, device: String? = nil, since: Date? = nil, after: Int64? = nil,
-    limit: Int? = nil
+    limit: Int? = nil, dismissed: Bool? = nil
   ) {
     (self.table, self.zone, self.device, self.since) = (table, zone, device, since)
-    (self.after, self.limit) = (after, limit)
+    (self.after, self.limit, self.dismissed) = (after, limit, dismissed)
   }
+}
+
+/// Takes conflicts off this machine's list, because nobody wants the values that lost. `mesh conflicts dismiss`.
+///
+/// The node still keeps the values, and ``RestoreRequest`` restores them.
+public struct DismissRequest: ControlRequest, Hashable {
+  public static let route = ControlRoute<DismissReport>.post("/v1/conflicts/dismiss")
+
+  /// The numbers of conflicts. If there is no conflict with one of them, none is dismissed.
+  public var conflicts: [Int64]?
+  /// Also every conflict up to this number.
+  public var through: Int64?
+
+  /// Creates a request to dismiss the conflicts with these numbers.
+  public init(conflicts: [Int64]) { self.conflicts = conflicts }
+
+  /// Creates a request to dismiss every conflict up to a number: the first one of a list, to dismiss all that it has.
+  public init(through: Int64) { self.through = through }
+}
+
+/// How many conflicts a ``DismissRequest`` took off the list.
+public struct DismissReport: Codable, Hashable, Sendable {
+  /// The number of conflicts. With ``DismissRequest/through``, those that had been dismissed before don't count.
+  public var dismissed: Int
+
+  package init(dismissed: Int) { self.dismissed = dismissed }
 }
 
 /// A page of conflicts.
@@ -40,11 +68,16 @@ public struct ConflictsReport: Codable, Hashable, Sendable {
   public var total: Int
   /// How many conflicts the file no longer keeps, whether they would fit the request or not.
   public var dropped: Int
+  /// How many conflicts fit the request and are left out because somebody dismissed them on this machine.
+  public var dismissed: Int
   /// The ``ConflictsRequest/after`` of the next page. It is nil on the last page.
   @OrNull public var next: Int64?
 
-  package init(conflicts: [ConflictReport], total: Int, dropped: Int = 0, next: Int64? = nil) {
-    (self.conflicts, self.total, self.dropped, self.next) = (conflicts, total, dropped, next)
+  package init(
+    conflicts: [ConflictReport], total: Int, dropped: Int = 0, dismissed: Int = 0, next: Int64? = nil
+  ) {
+    (self.conflicts, self.total, self.dropped, self.dismissed) = (conflicts, total, dropped, dismissed)
+    self.next = next
   }
 }
 
@@ -69,6 +102,8 @@ public struct ConflictReport: Codable, Hashable, Sendable {
   public var loser: Side
   /// When this node found the conflict.
   public var found: Date
+  /// Whether somebody dismissed it on this machine, or restored its lost value.
+  public var dismissed: Bool
 
   /// One of the two values of a conflict, with the device that wrote it.
   public struct Side: Codable, Hashable, Sendable {
@@ -118,9 +153,10 @@ public struct ConflictReport: Codable, Hashable, Sendable {
 
   package init(
     id: Int64, zone: String, table: String, key: ReportedValue, column: String?, winner: Side, lostTo: Write? = nil,
-    loser: Side, found: Date
+    loser: Side, found: Date, dismissed: Bool = false
   ) {
     (self.id, self.zone, self.table, self.key) = (id, zone, table, key)
     (self.column, self.winner, self.lostTo, self.loser, self.found) = (column, winner, lostTo, loser, found)
+    self.dismissed = dismissed
   }
 }

@@ -120,8 +120,10 @@ enum AnswerSamples {
           .init(
             id: 8, zone: "zone-1", table: "notes", key: .text("n1"), column: nil,
             winner: .init(value: .null, device: "device-1", deviceName: nil, written: nil),
-            loser: .init(value: .null, device: "device-1", deviceName: nil, written: nil), found: when),
-        ], total: 9, dropped: 3, next: 8), ConflictsReport(conflicts: [], total: 0),
+            loser: .init(value: .null, device: "device-1", deviceName: nil, written: nil), found: when,
+            dismissed: true),
+        ], total: 9, dropped: 3, dismissed: 1, next: 8), DismissReport(dismissed: 2),
+      ConflictsReport(conflicts: [], total: 0),
       RestoreReport(
         table: "tags", key: .text("t1"), deleted: true, unchanged: true, values: ["a": .integer(1)], lacking: ["b"],
         gone: ["c"],

@@ -44,7 +44,8 @@ enum RequestSamples {
   static let requests: [any ControlRequest] = [
     StatusRequest(), PeersRequest(), ZonesRequest(),
     ConflictsRequest(
-      table: "notes", zone: "zone-7", device: "laptop", since: AnswerSamples.when, after: 9, limit: 3),
+      table: "notes", zone: "zone-7", device: "laptop", since: AnswerSamples.when, after: 9, limit: 3,
+      dismissed: true), DismissRequest(conflicts: [7, 9]), DismissRequest(through: 9),
     HeldRequest(), RetryRequest(),
     ResolveRequest(table: "notes", key: "n1", values: ["a": "7"], keepShown: true, zone: "zone-7"),
     DiscardRequest(table: "notes", keys: ["n1", "n2"], zone: "zone-7"),

@@ -12,7 +12,8 @@ import Testing
     ["share", "leave"], ["share", "stop"], ["share", "list"], ["share", "show"], ["share", "receipt"], ["status"],
     ["peers"], ["zones"], ["held"], ["held", "list"], ["held", "resolve"], ["held", "retry"], ["held", "discard"],
     ["asset"], ["asset", "list"], ["asset", "show"], ["asset", "fetch"], ["asset", "evict"], ["asset", "policy"],
-    ["conflicts"], ["restore"], ["explain"], ["explain", "record"], ["verify"], ["wait"], ["doctor"], ["backup"],
+    ["conflicts"], ["conflicts", "list"], ["conflicts", "dismiss"], ["restore"], ["explain"], ["explain", "record"],
+    ["verify"], ["wait"], ["doctor"], ["backup"],
   ]
 
   @Test("--version prints a version of three parts") func theVersionIsPrinted() async throws {

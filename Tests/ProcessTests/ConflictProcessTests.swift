@@ -79,6 +79,14 @@ extension Daemons {
         try await tower.settled(with: "laptop")
         #expect(try await laptop.sqlite("SELECT text FROM notes") == "oat milk\n")
         #expect(try await tower.done("conflicts").stdout == "No conflicts.\n")
+        // The laptop, which was not asked, dismisses it.
+        let dismissed = try await laptop.done("conflicts", "dismiss", "1").stdout
+        #expect(dismissed == "1 conflict is dismissed.\n")
+        let unknown = try await laptop.run("conflicts", "dismiss", "1", "8")
+        #expect(unknown.status == ExitStatus.refused.rawValue && unknown.stderr.contains("there is no conflict 8"))
+        for wrong in [[], ["1", "--through", "1"], ["x"]] {
+          #expect(try await laptop.run(["conflicts", "dismiss"] + wrong).status == ExitStatus.usage.rawValue)
+        }
         // First the overwritten value is restored, and then the record itself.
         let restored = try await laptop.report(RestoreReport.self, "restore", "notes", "n1", "--column", "text")
         #expect(restored.values == ["text": .text("soy milk")])
@@ -88,6 +96,15 @@ extension Daemons {
         try await laptop.done("restore", "notes", "n1")
         try await laptop.settled(with: "tower")
         #expect(try await tower.rows() == "notes|'n1'|'soy milk'|1\n")
+        // On the laptop, which dismissed it, the lost value is neither listed nor forgotten.
+        try await laptop.sqlite("UPDATE notes SET text = 'rice milk'")
+        let left = try await laptop.done("conflicts")
+        #expect(left.stdout == "No conflicts.\n")
+        #expect(left.stderr == "1 dismissed conflict is not listed: mesh conflicts --dismissed.\n")
+        let listed = try await laptop.done("conflicts", "--dismissed")
+        #expect(listed.stdout.contains("dismissed") && listed.stderr.isEmpty)
+        try await laptop.sqlite("UPDATE notes SET text = 'soy milk'")
+        try await laptop.settled(with: "tower")
         let refused = try await tower.run("restore", "notes", "n1")
         #expect(refused.status == ExitStatus.refused.rawValue && refused.stderr.contains("--column"))
         #expect(try await tower.run("restore", "notes").status == ExitStatus.usage.rawValue)

@@ -13,10 +13,11 @@ struct ConflictAnswers: NodePart {
       ConflictFilter(
         table: request.table, zone: try request.zone.map(zone(named:)), device: try request.device.map(conflictDevice),
         since: request.since.map { Int64(($0.timeIntervalSince1970 * 1_000).rounded(.up)) }, after: request.after,
-        limit: min(max(request.limit ?? ConflictsRequest.pageSize, 1), ConflictsRequest.pageSize)))
+        limit: min(max(request.limit ?? ConflictsRequest.pageSize, 1), ConflictsRequest.pageSize),
+        includesDismissed: request.dismissed ?? false))
     return ConflictsReport(
       conflicts: page.conflicts.map(conflictReport), total: page.total, dropped: page.dropped,
-      next: page.hasMore ? page.conflicts.last?.id : nil)
+      dismissed: page.dismissed, next: page.hasMore ? page.conflicts.last?.id : nil)
   }
 
   /// Returns a device of any account by its id or its name, among the devices in conflicts.
@@ -56,7 +57,17 @@ struct ConflictAnswers: NodePart {
       },
       loser: side(
         conflict.loserValue, conflict.loser, isDelete: conflict.column == nil, hasBytes: conflict.hasBytes),
-      found: Date(milliseconds: conflict.found))
+      found: Date(milliseconds: conflict.found), dismissed: conflict.isDismissed)
+  }
+
+  func dismiss(_ request: DismissRequest) throws -> DismissReport {
+    guard request.conflicts?.isEmpty == false || request.through != nil else {
+      throw Refusal(
+        code: "dismiss.what", message: "say which conflicts are to be dismissed: their numbers, or the last one.",
+        exit: .usage)
+    }
+    let named = try store.conflicts.dismiss(Set(request.conflicts ?? []))
+    return DismissReport(dismissed: named + (try request.through.map(store.conflicts.dismiss(through:)) ?? 0))
   }
 
   // MARK: Restoring

@@ -8,6 +8,7 @@ extension Node {
     handlers.on(PeersRequest.self) { context, _ in PeersReport(peers: try PeerAnswers(context: context).peers()) }
     handlers.on(ZonesRequest.self) { context, _ in ZonesReport(zones: try StatusAnswers(context: context).zones()) }
     handlers.on(ConflictsRequest.self) { try ConflictAnswers(context: $0).conflicts($1) }
+    handlers.on(DismissRequest.self) { try ConflictAnswers(context: $0).dismiss($1) }
     handlers.on(HeldRequest.self) { context, _ in try HeldAnswers(context: context).held() }
     handlers.on(RetryRequest.self) { context, _ in try await HeldAnswers(context: context).retry() }
     handlers.on(ResolveRequest.self) { try await HeldAnswers(context: $0).resolve($1) }

@@ -28,4 +28,6 @@ package struct Conflict: Hashable, Sendable {
   package var wasLocal: Bool
   /// The time at which the conflict was noticed here, in milliseconds since 1970.
   package var found: Int64
+  /// Whether somebody dismissed it or restored it on this machine.
+  package var isDismissed: Bool
 }

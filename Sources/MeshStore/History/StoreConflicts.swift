@@ -11,13 +11,15 @@ package struct ConflictFilter: Hashable, Sendable {
   /// Only conflicts with a lower number. Pass the last number of a page to get the next one.
   package var after: Int64?
   package var limit: Int
+  /// Whether conflicts that somebody dismissed are listed as well.
+  package var includesDismissed: Bool
 
   package init(
     table: String? = nil, zone: ZoneID? = nil, device: DeviceID? = nil, since: Int64? = nil, after: Int64? = nil,
-    limit: Int
+    limit: Int, includesDismissed: Bool = false
   ) {
     (self.table, self.zone, self.device, self.since, self.after) = (table, zone, device, since, after)
-    self.limit = limit
+    (self.limit, self.includesDismissed) = (limit, includesDismissed)
   }
 }
 
@@ -29,6 +31,8 @@ package struct ConflictPage: Hashable, Sendable {
   package var total: Int
   /// The number of conflicts that this file no longer keeps, whether they would match the filter or not.
   package var dropped: Int
+  /// The number of conflicts that match the filter and are not listed because somebody dismissed them.
+  package var dismissed: Int
   /// True if there are more pages.
   package var hasMore: Bool
 }
@@ -49,10 +53,14 @@ package struct StoreConflicts: StorePart {
   package func list(_ filter: ConflictFilter) throws -> ConflictPage {
     try read { transaction in
       var page = ConflictPage(
-        conflicts: [], total: 0, dropped: try transaction.conflicts.dropped(), hasMore: false)
+        conflicts: [], total: 0, dropped: try transaction.conflicts.dropped(), dismissed: 0, hasMore: false)
       let current = CurrentConflicts(transaction: transaction)
       for entry in try current.rows(filter) {
         guard let conflict = try current.current(entry) else { continue }
+        if conflict.isDismissed, !filter.includesDismissed {
+          page.dismissed += 1
+          continue
+        }
         page.total += 1
         if let after = filter.after, conflict.id >= after { continue }
         if page.conflicts.count < filter.limit { page.conflicts.append(conflict) } else { page.hasMore = true }
@@ -60,6 +68,22 @@ package struct StoreConflicts: StorePart {
       return page
     }
   }
+
+  /// Takes conflicts off the list. They are still kept, and can be restored.
+  ///
+  /// - Throws: `RestoreError` (`unknownConflict`) if there is none with one of the numbers. Then nothing changes.
+  /// - Returns: How many there are.
+  package func dismiss(_ ids: Set<Int64>) throws -> Int {
+    try write { transaction in
+      for id in ids.sorted() where try !transaction.conflicts.dismiss(id) { throw RestoreError.unknownConflict(id) }
+      return ids.count
+    }
+  }
+
+  /// Takes the conflicts with this number and lower ones off the list.
+  ///
+  /// - Returns: How many were not dismissed before.
+  package func dismiss(through id: Int64) throws -> Int { try write { try $0.conflicts.dismiss(through: id) } }
 
   /// Returns the number of the newest conflict, or 0 if there is none.
   package func newest() throws -> Int64 {
@@ -173,7 +197,7 @@ private struct CurrentConflicts: Step {
       column: entry.column == ZoneRecords.wholeRecord ? nil : try catalog.displayedName(entry.column),
       loserValue: entry.value, loser: loser, winnerValue: .null, isWinnerDelete: false, isReverted: false,
       winner: winner ?? loser, beatenBy: winner, hasBytes: nil, wasLocal: entry.wasLocal,
-      found: entry.noted)
+      found: entry.noted, isDismissed: entry.isDismissed)
   }
 
   /// Returns the merged state of a record. Its generation is 0 if the record isn't in the zone.

@@ -53,6 +53,8 @@ extension StoreHistory {
         throw RestoreError.noDescendants(table: restored.table, key: restored.key)
       }
       for descendant in descendants { _ = try restorer.carryOut(descendant) }
+      // The list would have it again as soon as somebody edits the restored value.
+      if case .conflict(let id) = wanted { _ = try transaction.conflicts.dismiss(id) }
       restored.descendants = descendants.count
       return restored
     }

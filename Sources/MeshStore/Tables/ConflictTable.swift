@@ -15,6 +15,7 @@ struct ConflictTable {
     let winner: LocalStamp?
     let wasLocal: Bool
     let noted: Int64
+    let isDismissed: Bool
   }
 
   // MARK: Reading
@@ -46,7 +47,7 @@ struct ConflictTable {
     return try sql.all(
       """
       SELECT mesh_zone.zone, tbl, key, col, value, loser_author, loser_time, winner_author, winner_time, was_local, noted,
-        mesh_conflict.id
+        mesh_conflict.id, dismissed
       FROM mesh_conflict JOIN mesh_zone ON mesh_zone.id = mesh_conflict.zone
       \(conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")) ORDER BY mesh_conflict.id DESC
       """, arguments
@@ -57,7 +58,7 @@ struct ConflictTable {
         value: try ExtraValues.decodeValue(row.bytes(4)),
         loser: LocalStamp(author: row.integer(5), time: HybridTime(row.bits(6))),
         winner: row.optional(7).map { LocalStamp(author: $0, time: HybridTime(row.bits(8))) },
-        wasLocal: row.integer(9) == 1, noted: row.integer(10))
+        wasLocal: row.integer(9) == 1, noted: row.integer(10), isDismissed: row.integer(12) == 1)
     }.compactMap(\.self)
   }
 
@@ -161,6 +162,22 @@ struct ConflictTable {
             FROM mesh_conflict))
         WHERE place > ?)
       """, [.integer(StoreLimits.conflicts)])
+  }
+
+  /// Marks a conflict as dismissed.
+  ///
+  /// - Returns: Whether there is a conflict with that number.
+  func dismiss(_ id: Int64) throws -> Bool {
+    try sql.run("UPDATE mesh_conflict SET dismissed = 1 WHERE id = ?", [.integer(id)])
+    return sql.changes > 0
+  }
+
+  /// Marks the conflicts with these and lower numbers as dismissed.
+  ///
+  /// - Returns: How many were not dismissed before.
+  func dismiss(through id: Int64) throws -> Int {
+    try sql.run("UPDATE mesh_conflict SET dismissed = 1 WHERE id <= ? AND NOT dismissed", [.integer(id)])
+    return sql.changes
   }
 
   func remove(_ id: Int64) throws { try sql.run("DELETE FROM mesh_conflict WHERE id = ?", [.integer(id)]) }

@@ -60,6 +60,7 @@ extension MeshTables {
     try updateLaterFormats(db, from: format)
     if format < 13 { try add("rules BLOB", to: "mesh_foreign_schema", db) }
     if format < 23 { try add("names BLOB", to: "mesh_foreign_schema", db) }
+    if format < 24 { try add("dismissed INTEGER NOT NULL DEFAULT 0", to: "mesh_conflict", db) }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
 
@@ -240,7 +241,8 @@ extension MeshTables {
       winner_author INTEGER, winner_time INTEGER, -- of the winning value, birth or delete
       was_local INTEGER NOT NULL,                 -- 1: the loser was here and the winner arrived
       noted INTEGER NOT NULL,                     -- milliseconds since 1970
-      cause BLOB                                  -- account (else device) whose change set made it a conflict; NULL: none did
+      cause BLOB,                                 -- account (else device) whose change set made it a conflict; NULL: none did
+      dismissed INTEGER NOT NULL DEFAULT 0        -- 1: somebody dismissed or restored it here, and it is not listed
     )
     """
 

@@ -70,6 +70,43 @@ import Testing
     }
   }
 
+  @Test("a dismissed conflict is counted and can be restored, and a restored one is not listed again")
+  func dismissed() throws {
+    let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)"
+    let (a, b) = (try Peer(1, schema: schema, track: ["t"]), try Peer(2, schema: schema, track: ["t"]))
+    try a.run("INSERT INTO t VALUES ('1', 'v'), ('2', 'v'), ('3', 'v'), ('4', 'v')")
+    try synchronize([a, b])
+    try a.run("UPDATE t SET v = 'lost'")
+    try a.flush()
+    b.now = a.now + 1_000
+    try b.run("UPDATE t SET v = 'kept'")
+    try synchronize([a, b])
+    a.now = b.now + 1_000
+    let conflicts = a.store.conflicts
+    func listed(includesDismissed: Bool = false) throws -> [Int64] {
+      try conflicts.list(ConflictFilter(limit: 9, includesDismissed: includesDismissed)).conflicts.map(\.id)
+    }
+    #expect(try listed() == [4, 3, 2, 1])
+    // Nothing changes if one of them doesn't exist.
+    #expect(throws: RestoreError.unknownConflict(9)) { try conflicts.dismiss([4, 9]) }
+    #expect(try listed() == [4, 3, 2, 1])
+    #expect(try conflicts.dismiss([2, 4]) == 2 && listed() == [3, 1])
+    let page = try conflicts.list(ConflictFilter(limit: 1))
+    #expect(page.total == 2 && page.dismissed == 2 && page.dropped == 0 && page.hasMore)
+    #expect(try listed(includesDismissed: true) == [4, 3, 2, 1])
+    #expect(
+      try conflicts.list(ConflictFilter(limit: 9, includesDismissed: true)).conflicts.map(\.isDismissed)
+        == [true, false, true, false])
+    // The restored value becomes an edit of now, and is edited again.
+    for id in [Int64(3), 4] { _ = try a.store.history.restore(.conflict(id)) { _ in a.reader } }
+    try synchronize([a, b])
+    #expect(try a.rows("SELECT v FROM t WHERE v = 'lost'").count == 2)
+    try a.run("UPDATE t SET v = 'later'")
+    try synchronize([a, b])
+    #expect(try listed() == [1] && b.store.conflicts.list(limit: 9).count == 4)
+    #expect(try conflicts.dismiss(through: 3) == 1 && listed().isEmpty)
+  }
+
   @Test("a conflict about a record that was reverted says that no record is kept")
   func revertedRecord() throws {
     let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)"

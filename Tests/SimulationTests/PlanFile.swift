@@ -10,7 +10,7 @@ struct PlanFile: Sendable, CustomTestStringConvertible {
   var testDescription: String { name }
 
   /// The size of a run, as nodes times steps, that `tools/test --fast` has time for.
-  private static let quickSize = 400
+  private static let quickSize = 240
 
   private var isQuick: Bool { (run.nodes ?? 0) * (run.steps ?? 0) <= Self.quickSize }
 

@@ -18,4 +18,7 @@ package enum TestSeeds {
   package static func some<Variant>(of variants: [Variant]) -> [Variant] {
     stride(from: 0, to: variants.count, by: step).map { variants[$0] }
   }
+
+  /// Returns all variants, or every seventh of every seventh, for tests in which each of them takes long.
+  package static func few<Variant>(of variants: [Variant]) -> [Variant] { some(of: some(of: variants)) }
 }

@@ -51,7 +51,9 @@ import Testing
     try expectNoConflicts([a, b])
   }
 
-  @Test("what programs write while a table is being untracked and tracked reaches the other machine", arguments: 0..<12)
+  @Test(
+    "what programs write while a table is being untracked and tracked reaches the other machine",
+    arguments: TestSeeds.through(12))
   func writesWithinUntrack(seed: Int) throws {
     var generator = SplitMix64(seed: UInt64(seed))
     let a = try Peer(1, schema: Self.schema, track: ["t"])

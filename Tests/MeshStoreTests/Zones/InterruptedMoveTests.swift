@@ -17,7 +17,7 @@ import Testing
     try member.store.zones.setStandings(member.standings)
   }
 
-  @Test("what programs write while many records move is neither lost nor undone", arguments: 0..<12)
+  @Test("what programs write while many records move is neither lost nor undone", arguments: TestSeeds.through(12))
   func writesWhileRecordsMove(seed: Int) throws {
     var generator = SplitMix64(seed: UInt64(seed))
     let alice = try SharedList.alice()
@@ -73,7 +73,8 @@ import Testing
     #expect(here.symmetricDifference(there) == [])
   }
 
-  @Test("a participant that moves rows between two shares keeps them, and their children", arguments: 0..<12)
+  @Test(
+    "a participant that moves rows between two shares keeps them, and their children", arguments: TestSeeds.through(12))
   func participantMovesBetweenShares(seed: Int) throws {
     var generator = SplitMix64(seed: UInt64(seed))
     let other = RecordName(table: "lists", key: .text("M"))
@@ -141,7 +142,7 @@ import Testing
     }
   }
 
-  @Test("rows that are being flushed are all captured when the first share is made", arguments: 0..<9)
+  @Test("rows that are being flushed are all captured when the first share is made", arguments: TestSeeds.through(9))
   func firstShare(steps: Int) throws {
     let alice = try Member(1, [SharedList.mine])
     let count = 3 * Choices.slice + 302
@@ -251,7 +252,9 @@ import Testing
     }
   }
 
-  @Test("one program's writes are all kept while two devices of its account move the same records", arguments: 0..<25)
+  @Test(
+    "one program's writes are all kept while two devices of its account move the same records",
+    arguments: TestSeeds.through(25))
   func twoMovers(seed: Int) throws {
     let movers = try TwoMovers(seed: seed, betweenShares: false)
     try movers.check()
@@ -266,6 +269,6 @@ import Testing
     }
   }
 
-  @Test("a program that moves rows between shares deletes and edits them for good", arguments: 0..<12)
+  @Test("a program that moves rows between shares deletes and edits them for good", arguments: TestSeeds.through(12))
   func twoMoversBetweenShares(seed: Int) throws { try TwoMovers(seed: seed, betweenShares: true).check() }
 }

@@ -17,7 +17,7 @@ import Testing
   var listID: NewList.ID
 }
 
-extension SyncTests {
+extension SharedSyncTests {
   /// Devices of one account that have different versions of an app.
   @Suite("Versions of an app", .timeLimit(.minutes(5)))
   struct AppVersionTests {

@@ -16,7 +16,7 @@ struct RemindersListAsset: Identifiable {
   var id: RemindersList.ID { remindersListID }
 }
 
-extension SyncTests {
+extension SharedSyncTests {
   @Suite("The samples about assets and testing", .timeLimit(.minutes(5)))
   struct AssetSamples {
     private func appDatabase() throws -> any DatabaseWriter {

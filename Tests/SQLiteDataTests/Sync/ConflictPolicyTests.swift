@@ -16,7 +16,7 @@ private struct Post: Hashable, Identifiable {
   var firstSeen = ""
 }
 
-extension SyncTests {
+extension SharedSyncTests {
   @Suite("Conflict policies", .timeLimit(.minutes(5)))
   struct ConflictPolicyTests {
     private func appDatabase() throws -> any DatabaseWriter {

@@ -20,7 +20,7 @@ import Testing
   var branchID: Branch.ID?
 }
 
-extension SyncTests {
+extension SharedSyncTests {
   /// Shares whose rows refer to each other over several levels.
   @Suite("Deep shares", .timeLimit(.minutes(5)))
   struct DeepShareTests {

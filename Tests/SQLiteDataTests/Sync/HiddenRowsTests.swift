@@ -12,7 +12,7 @@ import Testing
   static var all: Where<VisibleList> { unscoped.where { !$0.isDeleted } }
 }
 
-extension SyncTests {
+extension SharedSyncTests {
   @Suite("Rows that an app's queries leave out", .timeLimit(.minutes(5)))
   struct HiddenRowsTests {
     private static func device(_ name: String, _ network: NodeConfiguration.Network) throws -> SyncedDevice {

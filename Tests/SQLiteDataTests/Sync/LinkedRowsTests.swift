@@ -15,7 +15,7 @@ import Testing
   var label: Label.ID
 }
 
-extension SyncTests {
+extension SharedSyncTests {
   /// Rows that refer to two others, and rows whose key is a text that people choose.
   @Suite("Linked rows", .timeLimit(.minutes(5)))
   struct LinkedRowsTests {

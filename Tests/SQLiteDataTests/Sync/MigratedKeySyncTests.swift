@@ -29,7 +29,7 @@ import Testing
   var skillID: Skill.ID
 }
 
-extension SyncTests {
+extension SharedSyncTests {
   /// Two machines with copies of an old file, whose rows have numbers as keys.
   @Suite("Synchronizing after a migration of primary keys", .timeLimit(.minutes(5)))
   struct MigratedKeySyncTests {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SQLiteData
 
-extension SyncTests {
+extension SharedSyncTests {
   @Suite("Rows of shares", .timeLimit(.minutes(5)))
   struct SharedRowsTests {
     private func parent(of item: UUID, on device: SyncedDevice) async throws -> UUID? {

@@ -24,7 +24,7 @@ final class AppDelegate: SyncEngineDelegate {
   }
 }
 
-extension SyncTests {
+extension SharedSyncTests {
   @Suite("The samples about sharing", .timeLimit(.minutes(5)))
   struct SharingSamples {
     private func appDatabase() throws -> any DatabaseWriter {

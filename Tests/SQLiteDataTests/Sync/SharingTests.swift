@@ -4,7 +4,7 @@ import Testing
 
 @testable import SQLiteData
 
-extension SyncTests {
+extension SharedSyncTests {
   @Suite("Sharing", .timeLimit(.minutes(5)))
   struct SharingTests {
     @Test(

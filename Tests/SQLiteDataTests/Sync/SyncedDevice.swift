@@ -3,9 +3,13 @@ import Testing
 
 @testable import SQLiteData
 
-/// Runs one test at a time. Each runs several nodes, which would delay each other's answers.
+/// Runs one test at a time. Each runs several nodes, and more than two tests' nodes would delay each other's answers.
 @Suite("Synchronization", .serialized)
 enum SyncTests {}
+
+/// Runs one test at a time, beside `SyncTests`.
+@Suite("Synchronization of shares, versions and policies", .serialized)
+enum SharedSyncTests {}
 
 /// A database with its engine, as in an app on one machine. All devices of a test share their own network.
 struct SyncedDevice: Sendable {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SQLiteData
 
-extension SyncTests {
+extension SharedSyncTests {
   /// Apps of three accounts that use nothing but the engine, over TCP on this machine.
   @Suite("Three accounts", .timeLimit(.minutes(5)))
   struct ThreeAccountsTests {

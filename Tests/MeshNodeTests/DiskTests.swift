@@ -24,6 +24,23 @@ import Testing
     }
   }
 
+  @Test("what is overwritten in place is synced after it was written, and only there")
+  func overwritten() async throws {
+    try await withTemporaryDirectory { root in
+      let path = "\(root)/highwater"
+      try Disk.replace(path, with: [1, 2, 3, 4], mode: 0o600)
+      var seen: [[UInt8]] = []
+      try Disk.overwrite(path, with: [7, 8], at: 1) { descriptor in
+        seen.append((try? Disk.read(path, secret: true)) ?? [])
+        return fdatasync(descriptor)
+      }
+      #expect(seen == [[1, 7, 8, 4]])
+      #expect(throws: HomeError.self) { try Disk.overwrite(path, with: [9], at: 0) { _ in -1 } }
+      try FileManager.default.createSymbolicLink(atPath: "\(root)/link", withDestinationPath: path)
+      #expect(throws: HomeError.self) { try Disk.overwrite("\(root)/link", with: [9], at: 0) }
+    }
+  }
+
   @Test("what can't be synced is not put in the old one's place") func whatCantBeSyncedIsNotPutInTheOldOnesPlace()
     async throws
   {

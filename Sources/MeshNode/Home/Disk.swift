@@ -70,6 +70,18 @@ enum Disk {
     try synchronizeDirectory(of: path, synchronize)
   }
 
+  /// Overwrites bytes within a file in place, and syncs them.
+  static func overwrite(
+    _ path: String, with bytes: [UInt8], at offset: Int, synchronize: (Int32) -> Int32 = fdatasync
+  ) throws(HomeError) {
+    let descriptor = Glibc.open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { throw errno == ELOOP ? symlink(path) : failure("open", path) }
+    defer { close(descriptor) }
+    guard lseek(descriptor, off_t(offset), SEEK_SET) == offset else { throw failure("write", path) }
+    try write(bytes, to: descriptor, path)
+    guard synchronize(descriptor) == 0 else { throw failure("store", path) }
+  }
+
   static func remove(_ path: String) throws(HomeError) {
     guard unlink(path) == 0 else {
       if errno == ENOENT { return }

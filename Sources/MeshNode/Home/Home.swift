@@ -6,7 +6,7 @@ import MeshStore
 ///
 /// The directory has mode 0700 and its key files have mode 0600. A home that other users can read, or that another user
 /// owns, is refused with the command that fixes it. A symbolic link in place of the directory or of one of its files is
-/// also refused. Every write replaces the whole file, and is on the disk when the call returns.
+/// also refused. A write is on the disk when the call returns.
 public struct Home: Hashable, Sendable {
   /// The absolute path.
   public let path: String
@@ -122,6 +122,12 @@ public struct Home: Hashable, Sendable {
   public func write(_ file: HomeFile, _ bytes: [UInt8], mode: UInt32 = 0o600) throws(HomeError) {
     try file.checkName()
     try Disk.replace(path(of: file), with: bytes, mode: file.isSecret ? 0o600 : mode)
+  }
+
+  /// Overwrites a part of the file in place. When this returns, the bytes survive a power failure. A crash in between
+  /// leaves old, new or any other bytes there.
+  func overwrite(_ file: HomeFile, _ bytes: [UInt8], at offset: Int) throws(HomeError) {
+    try Disk.overwrite(path(of: file), with: bytes, at: offset)
   }
 
   /// Removes the file durably. A missing file is not an error.

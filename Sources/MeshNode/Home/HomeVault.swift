@@ -2,17 +2,16 @@ import Foundation
 import MeshCore
 import MeshReplication
 
-/// Stores keys of zones, high-water marks and issued invites in a home's files. Each file begins with a version byte,
-/// and is replaced durably as a whole.
+/// Stores keys of zones, high-water marks and issued invites in a home's files. Each file begins with a version byte. All
+/// but the high-water marks (see `MarkFile`) are replaced durably as a whole.
 ///
 /// Guard: owned by the node that has the home's lock.
 final class HomeVault: Vault {
   private let home: Home
+  private let marks: MarkFile
   private static let version: UInt8 = 1
-  /// The version of the file of high-water marks.
-  private static let markVersion: UInt8 = 2
 
-  init(home: Home) { self.home = home }
+  init(home: Home) { (self.home, marks) = (home, MarkFile(home: home)) }
 
   func epochKeys(_ zone: ZoneID) throws -> [EpochID: EpochKey] {
     var keys: [EpochID: EpochKey] = [:]
@@ -37,40 +36,13 @@ final class HomeVault: Vault {
 
   func zones() throws -> [String] { try home.zones() }
 
-  func highWaterMark(_ zone: ZoneID) throws -> HighWaterMark? { try marks()[zone] }
+  func highWaterMark(_ zone: ZoneID) throws -> HighWaterMark? { try marks.read()[zone] }
 
   /// Returns whether this device has signed something, in whatever file.
-  func hasSigned() throws -> Bool { try marks().values.contains { $0.number > 0 } }
+  func hasSigned() throws -> Bool { try marks.read().values.contains { $0.number > 0 } }
 
   func saveHighWaterMark(_ mark: HighWaterMark, zone: ZoneID) throws {
-    var marks = try marks()
-    marks[zone] = mark
-    try write(.highWater, Self.markVersion) { writer in
-      for (zone, mark) in marks.sorted(by: { $0.key < $1.key }) {
-        zone.write(to: &writer)
-        writer.uint64(mark.instance.value)
-        writer.varint(mark.number)
-        mark.id.write(to: &writer)
-        writer.byte(mark.signed == nil ? 0 : 1)
-        if let signed = mark.signed { writer.signedVarint(signed) }
-      }
-    }
-  }
-
-  private func marks() throws -> [ZoneID: HighWaterMark] {
-    var marks: [ZoneID: HighWaterMark] = [:]
-    try read(.highWater, through: Self.markVersion) { (reader: inout ByteReader, version) throws(FormatError) in
-      while !reader.isAtEnd {
-        let zone = try ZoneID(from: &reader)
-        let instance = InstanceID(try reader.uint64())
-        let (number, id) = (try reader.varint(), try ChangeSetID(from: &reader))
-        // Earlier versions didn't note the time of signing.
-        let isTimed = version == Self.markVersion ? try reader.byte() == 1 : false
-        let signed = isTimed ? try reader.signedVarint() : nil
-        marks[zone] = HighWaterMark(instance: instance, number: number, id: id, signed: signed)
-      }
-    }
-    return marks
+    try marks.save(marks.read().merging([zone: mark]) { $1 })
   }
 
   // MARK: Place
@@ -137,27 +109,19 @@ final class HomeVault: Vault {
   }
 
   private func read(_ file: HomeFile, _ body: (inout ByteReader) throws(FormatError) -> Void) throws {
-    try read(file, through: Self.version) { (reader: inout ByteReader, _) throws(FormatError) in try body(&reader) }
-  }
-
-  /// Reads a file that has this version or an earlier one.
-  private func read(
-    _ file: HomeFile, through latest: UInt8, _ body: (inout ByteReader, UInt8) throws(FormatError) -> Void
-  ) throws {
     guard try home.exists(file) else { return }
     var reader = ByteReader(try home.read(file))
     do {
-      let version = try reader.byte()
-      guard (Self.version...latest).contains(version) else { throw FormatError.unknown("version") }
-      try body(&reader, version)
+      guard try reader.byte() == Self.version else { throw FormatError.unknown("version") }
+      try body(&reader)
     } catch {
       throw HomeError(.damaged, "\(home.path(of: file)) is damaged (\(error)): restore it from a backup of the home.")
     }
   }
 
-  private func write(_ file: HomeFile, _ version: UInt8 = version, _ body: (inout ByteWriter) -> Void) throws {
+  private func write(_ file: HomeFile, _ body: (inout ByteWriter) -> Void) throws {
     var writer = ByteWriter()
-    writer.byte(version)
+    writer.byte(Self.version)
     body(&writer)
     try home.write(file, writer.bytes)
   }

@@ -11,7 +11,9 @@ import ServiceLifecycle
 /// Every event of a node is a call to the actor. Calls run one at a time, and a request that takes long lets others in
 /// between. Each call holds the database for a bounded time, on a thread of the node's own, because SQLite blocks.
 actor Node {
-  private let executor = ThreadExecutor(label: "mesh.node")
+  /// The node's thread. Tasks that only wait for events and call the node prefer it: otherwise each event wakes a thread
+  /// of the pool first, which takes about as long as the work that it causes.
+  nonisolated let executor = ThreadExecutor(label: "mesh.node")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
   let context: NodeContext
   nonisolated let transport: Transport
@@ -56,6 +58,10 @@ actor Node {
   /// Serves a connection until it ends.
   @discardableResult
   nonisolated func serve(_ link: Link, dialled: HostPort?) async -> ConnectionEnd {
+    await withTaskExecutorPreference(executor) { await serveHere(link, dialled: dialled) }
+  }
+
+  private nonisolated func serveHere(_ link: Link, dialled: HostPort?) async -> ConnectionEnd {
     let id = await withParts { $0.driver.opened(link, dialled: dialled) }
     for await message in link.messages {
       while await withParts({ $0.driver.holdBack(id) }), !Task.isCancelled {

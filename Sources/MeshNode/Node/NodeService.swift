@@ -23,11 +23,11 @@ struct NodeService: Service {
     try await node.withParts { try $0.database.beginGuard() }
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await listener.run { await node.serve($0, dialled: nil) } }
-      group.addTask { await node.runWork() }
+      group.addTask(executorPreference: node.executor) { await node.runWork() }
       group.addTask { await runTicks() }
       group.addTask(executorPreference: guardThread) { await keepGuard() }
       group.addTask { await lookAtEquality() }
-      group.addTask { await DatabaseWatcher(node: node).run() }
+      group.addTask(executorPreference: node.executor) { await DatabaseWatcher(node: node).run() }
       group.addTask { await Dialler(node: node).run() }
       group.addTask {
         try? await gracefulShutdown()

@@ -17,6 +17,9 @@ struct Assets: ParsableCommand {
   @Option(help: "BLOBs of 20 KiB.")
   var small = 10_000
 
+  @Option(help: "BLOBs of 5 MB.")
+  var photos = 100
+
   @Option(help: "Rounds of the long BLOB, whose median is printed.")
   var rounds = 3
 
@@ -26,7 +29,7 @@ struct Assets: ParsableCommand {
   var withoutSyncthing = false
 
   enum Part: String, CaseIterable, ExpressibleByArgument {
-    case long, small, change, beside
+    case long, small, change, beside, photos
   }
 
   func run() throws {
@@ -41,7 +44,13 @@ struct Assets: ParsableCommand {
     case .small: try SmallAssets(workshop, small, !withoutSyncthing).measure()
     case .change: try ChangedAsset(workshop, bytes, !withoutSyncthing).measure()
     case .beside: try BesideAsset(workshop: workshop, bytes: bytes).measure()
+    case .photos: try measurePhotos(workshop)
     }
+  }
+
+  private func measurePhotos(_ workshop: Workshop) throws -> [Figure] {
+    let photos = BesideAsset(workshop: workshop, count: photos, bytes: 5_000_000)
+    return try photos.alone() + photos.measure()
   }
 
   private var bytes: Int { size * 1_000_000 }

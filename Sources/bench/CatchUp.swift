@@ -11,7 +11,6 @@ struct CatchUp {
   let rounds: Int
   /// The time between two commits in microseconds. The node flushes each one by itself.
   private static let rest: UInt32 = 11_000
-  private static let patience = 600.0
 
   func measure() throws -> [Figure] {
     var (merged, plain, work, plainWork): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
@@ -32,10 +31,10 @@ struct CatchUp {
       try pair.b.start()
       try poll { try first.integer() != nil }
       let start = Machine.seconds()
-      let before = try processorTime(pair.b)
+      let before = try pair.b.processorTime()
       try poll { try count.integer() == Int64(changeSets) }
       merged.append(Machine.seconds() - start)
-      work.append(try processorTime(pair.b) - before)
+      work.append(try pair.b.processorTime() - before)
       let alone = try plainly(items, to: status, sizes)
       plain.append(alone.time)
       plainWork.append(alone.work)
@@ -91,15 +90,7 @@ struct CatchUp {
     }
   }
 
-  private func processorTime(_ node: BenchNode) throws -> Double {
-    try node.daemon.map { try Machine.processorTime($0.id) } ?? 0
-  }
-
   private func poll(_ condition: () throws -> Bool) throws {
-    let deadline = Machine.seconds() + Self.patience
-    while try !condition() {
-      guard Machine.seconds() < deadline else { throw Trouble("the change sets do not arrive") }
-      usleep(1_000)
-    }
+    try Machine.wait("the change sets do not arrive", until: condition)
   }
 }

@@ -70,6 +70,12 @@ final class Items {
     }
   }
 
+  /// Inserts new rows in several transactions, so that they aren't one huge unit.
+  static func insert(_ rows: Int, _ database: Database) throws {
+    let batch = 100_000
+    for start in Swift.stride(from: 0, to: rows, by: batch) { try Items(min(batch, rows - start)).insertAll(database) }
+  }
+
   /// Inserts all rows in one transaction.
   func insertAll(_ database: Database) throws {
     let statement = try Prepared(database, Self.insertion)

@@ -27,7 +27,7 @@ struct Latency {
         return left >= 0
       }
       _ = writer.finish()
-      return [("p50", 0.5, 5.0), ("p99", 0.99, 20.0)].map { quantile, part, aim in
+      return [("p50", 0.5, 2.0), ("p99", 0.99, 8.0)].map { quantile, part, aim in
         Figure(
           what: "commit on A (\(name)) to visible on B, \(quantile) / loopback round trip",
           ours: times.quantile(part) * 1e3, theirs: roundTrips.quantile(part) * 1e3, unit: "ms", aim: .value(aim))

@@ -60,13 +60,25 @@ enum Machine {
 
   /// Returns the seconds of processor time since the process began.
   static func processorTime(_ process: Int32) throws -> Double {
-    let text = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
-    // The name in parentheses may contain anything. User and system time are the 12th and 13th fields after it.
-    let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
-    guard fields.count > 13, let user = Double(fields[12]), let system = Double(fields[13]) else {
-      throw Trouble("/proc/\(process)/stat is not as expected")
+    var clock = clockid_t()
+    var time = timespec()
+    guard clock_getcpuclockid(process, &clock) == 0, clock_gettime(clock, &time) == 0 else {
+      throw Trouble("process \(process) has no clock")
     }
-    return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  /// Waits until a condition holds, at most ten minutes.
+  ///
+  /// - Parameters:
+  ///   - trouble: The report if it never holds.
+  ///   - pause: The time between two checks, in microseconds.
+  static func wait(_ trouble: String, pause: UInt32 = 1_000, until holds: () throws -> Bool) throws {
+    let deadline = seconds() + 600
+    while try !holds() {
+      guard seconds() < deadline else { throw Trouble(trouble) }
+      usleep(pause)
+    }
   }
 }
 

@@ -42,7 +42,7 @@ struct Replication {
   }
 
   private func processorTime(_ pair: Pair) throws -> Double {
-    try [pair.a, pair.b].compactMap(\.daemon?.id).reduce(0) { try $0 + Machine.processorTime($1) }
+    try pair.a.processorTime() + pair.b.processorTime()
   }
 }
 
@@ -51,7 +51,6 @@ struct Arrival {
   private let database: Database
   private let last: Prepared
   private let rows: Int
-  private static let patience = 600.0
 
   init(_ node: BenchNode, rows: Int) throws {
     database = try node.open()
@@ -61,11 +60,7 @@ struct Arrival {
   }
 
   func wait() throws {
-    let deadline = Machine.seconds() + Self.patience
-    while try last.integer() ?? 0 < rows {
-      guard Machine.seconds() < deadline else { throw Trouble("the rows do not arrive") }
-      usleep(1_000)
-    }
+    try Machine.wait("the rows do not arrive") { try last.integer() ?? 0 >= rows }
     let count = try database.integer("SELECT count(*) FROM items")
     guard count == rows else { throw Trouble("\(count) rows arrived of \(rows)") }
   }

@@ -77,13 +77,20 @@ final class Workshop {
   func pair() throws -> Pair {
     let a = try capturedDatabase()
     try a.serve()
-    let invite = try verb(a.home, "device", "invite")
-    let b = BenchNode(workshop: self, home: newPath("home"), path: newPath("data.db"))
-    try verb(b.home, "init", "--database", b.path, "--device", "b", "--link", invite, "--adopt-schema")
-    try b.serve()
-    let pair = Pair(a: a, b: b)
+    let pair = Pair(a: a, b: try join(a, "b"))
     try pair.wait()
     return pair
+  }
+
+  /// Returns the running daemon of a new device that has joined a node's account.
+  ///
+  /// - Parameter peers: The addresses that it dials besides the node's.
+  func join(_ a: BenchNode, _ device: String, peers: [String] = []) throws -> BenchNode {
+    let invite = try verb(a.home, "device", "invite")
+    let node = BenchNode(workshop: self, home: newPath("home"), path: newPath("data.db"))
+    try verb(node.home, "init", "--database", node.path, "--device", device, "--link", invite, "--adopt-schema")
+    try node.serve(peers: peers)
+    return node
   }
 }
 
@@ -104,14 +111,15 @@ final class BenchNode {
 
   func open() throws -> Database { try Database(path) }
 
-  func start() throws {
+  func start(peers: [String] = []) throws {
     daemon = try workshop.start(
-      [workshop.mesh, "serve", "--listen", "127.0.0.1:0"], environment: ["MESH_HOME": home])
+      [workshop.mesh, "serve", "--listen", "127.0.0.1:0"] + peers.flatMap { ["--peer", $0] },
+      environment: ["MESH_HOME": home])
   }
 
   /// Starts the daemon, and returns when it accepts commands.
-  func serve() throws {
-    try start()
+  func serve(peers: [String] = []) throws {
+    try start(peers: peers)
     let deadline = Machine.seconds() + 30
     while true {
       let (_, code) = try workshop.start([workshop.mesh, "peers"], environment: ["MESH_HOME": home]).finish()
@@ -125,6 +133,20 @@ final class BenchNode {
   func wait() throws { try workshop.verb(home, "wait", "--timeout", "10m") }
 
   func stop() { daemon?.stop() }
+
+  /// The part of its state that is needed here.
+  struct Status: Decodable {
+    struct Peer: Decodable { let connected: Bool }
+    let listen: String?
+    let peers: [Peer]
+  }
+
+  func status() throws -> Status {
+    try JSONDecoder().decode(Status.self, from: Data(try workshop.output(home, "status", "--json").utf8))
+  }
+
+  /// Returns the seconds of processor time that the daemon has used.
+  func processorTime() throws -> Double { try daemon.map { try Machine.processorTime($0.id) } ?? 0 }
 
   /// Frees the disk after the node was stopped.
   func remove() {

@@ -20,7 +20,7 @@ struct Assets: ParsableCommand {
   @Option(help: "BLOBs of 5 MB.")
   var photos = 100
 
-  @Option(help: "Rounds of the long BLOB, whose median is printed.")
+  @Option(help: "Rounds of the long BLOB and of those of 5 MB, whose median is printed.")
   var rounds = 3
 
   @OptionGroup var setting: Setting<Part>
@@ -50,7 +50,7 @@ struct Assets: ParsableCommand {
 
   private func measurePhotos(_ workshop: Workshop) throws -> [Figure] {
     let photos = BesideAsset(workshop: workshop, count: photos, bytes: 5_000_000)
-    return try photos.alone() + photos.measure()
+    return try photos.alone(rounds: rounds) + photos.measure()
   }
 
   private var bytes: Int { size * 1_000_000 }

@@ -19,6 +19,7 @@ extension Transaction {
     try pending.remove(rows.map(\.id))
     var merged: [Int64: Set<RecordRef>] = [:]
     var written: Set<Written> = []
+    var deleted: Set<Written> = []
     for row in rows {
       guard let table = catalog.table(row.table) else { continue }
       let ref = RecordRef(table: row.table, key: table.form.canonical(row.key))
@@ -26,12 +27,17 @@ extension Transaction {
       if row.op == PendingSlice.Op.depart {
         merged[row.zone, default: []].insert(ref)
       } else {
-        written.insert(Written(zone: row.zone, ref: ref))
+        let place = Written(zone: row.zone, ref: ref)
+        written.insert(place)
+        if row.op == PendingSlice.Op.delete { deleted.insert(place) } else { deleted.remove(place) }
       }
     }
     try run.endAll(counters)
     var room = StoreLimits.assetInMemory
-    let before = try written.sorted().map { (place: $0, values: try values($0, &room)) }
+    // A record whose row a program deleted may be held because the row is missing.
+    let before = try written.sorted().map { place in
+      (place: place, values: deleted.contains(place) ? try row(place.ref, &room) : try values(place, &room))
+    }
     for (place, _) in before {
       if try held(place) != nil {
         merged[place.zone, default: []].insert(place.ref)

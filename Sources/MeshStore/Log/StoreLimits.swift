@@ -67,7 +67,7 @@ enum StoreLimits {
   /// The number of conflicts that are kept for each zone. With usual values they take some megabytes.
   static let conflicts: Int64 = 10_000
   /// The number of new conflicts after which the store counts the zone's conflicts again.
-  static let conflictsBetweenLooks: Int64 = 256
+  static let conflictsBetweenLooks: Int64 = 2_048
   /// The number of rows that one transaction imports or checks again. Each is one short row of the pending log.
   static let importSlice = 10_000
   /// The number of times that a flush starts over because another program was faster. Then it leaves the rest to the next

@@ -44,18 +44,22 @@ package struct StoreTables: StorePart {
     _ = try write { try SchemaChange(transaction: $0).note(readded) }
     try requireNoReferences(to: tables)
     try requireNoRoots(in: tables)
-    for name in tables {
-      guard let table = try read({ try TrackedTable.read($0.db, name: name) }) else {
-        throw StoreError.unknownTable(name)
+    let ids = try read { transaction in
+      try tables.map { name in
+        guard let table = try TrackedTable.read(transaction.db, name: name) else { throw StoreError.unknownTable(name) }
+        return table.id
       }
-      while try write({ try $0.keepValues(of: table.id, besidesPending: true) }) {}
-      try write { transaction in
-        // A write that isn't flushed would be taken for a value that the mesh has.
-        guard try !transaction.pending.has(in: table.id) else { throw PendingWrites() }
-        while try transaction.keepValues(of: table.id) {}
+    }
+    for id in ids { while try write({ try $0.keepValues(of: id, besidesPending: true) }) {} }
+    // All of them at once, so that a call that is refused can be repeated.
+    try write { transaction in
+      // A write that isn't flushed would be taken for a value that the mesh has.
+      guard try !ids.contains(where: { try transaction.pending.has(in: $0) }) else { throw PendingWrites() }
+      for (id, name) in zip(ids, tables) {
+        while try transaction.keepValues(of: id) {}
         _ = try Capture.remove(transaction.db, table: name)
-        try transaction.updatePermissions()
       }
+      try transaction.updatePermissions()
     }
   }
 

@@ -51,6 +51,18 @@ import Testing
     try expectNoConflicts([a, b])
   }
 
+  @Test("if a program has written to one of several tables, none of them is untracked")
+  func untrackingSeveral() throws {
+    let schema = Self.schema + "; CREATE TABLE u (id TEXT PRIMARY KEY NOT NULL, v TEXT)"
+    let a = try Peer(1, schema: schema, track: ["t", "u"])
+    try a.run("INSERT INTO u VALUES ('x', 'v')")
+    #expect(throws: PendingWrites.self) { try a.store.tables.untrack(["t", "u"]) }
+    for table in ["t", "u"] { #expect(try a.store.tables.isTracked(table)) }
+    try a.flush()
+    try a.store.tables.untrack(["t", "u"])
+    for table in ["t", "u"] { #expect(try !a.store.tables.isTracked(table)) }
+  }
+
   @Test(
     "what programs write while a table is being untracked and tracked reaches the other machine",
     arguments: TestSeeds.through(12))

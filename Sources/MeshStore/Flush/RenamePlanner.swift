@@ -350,10 +350,9 @@ struct RenamePlanner {
   ) throws {
     for index in entry.table.columns.indices {
       let column = entry.table.columns[index].id
-      if let shown = base[column], try policies.addsUp(column, entry.table, cells) {
-        if row[index] == shown { continue }
-        try policies.write(
-          entry, index, row[index], at: planner.time(entry.columns[column] ?? planner.now), over: shown, &cells)
+      // Without a base, the table may have got the column meanwhile, and a migration may have filled it.
+      if let shown = base[column], shown != .null, try policies.addsUp(column, entry.table, cells) {
+        if row[index] != shown { try writeDifference(entry, index, row[index], over: shown, &cells, former) }
         continue
       }
       let shown = try planner.value(entry, index, row[index])
@@ -374,6 +373,27 @@ struct RenamePlanner {
         try planner.lose(entry, index, row[index], at: planner.time(planner.now), to: records.local(known.stamp))
       }
     }
+  }
+
+  /// Adds a program's write to a column whose policy merges writes of several devices into one value. A write that is an
+  /// assignment, such as one of NULL, loses if another value was merged meanwhile.
+  private func writeDifference(
+    _ entry: PendingSlice.Entry, _ index: Int, _ new: Value, over shown: Value, _ cells: inout [Int64: State.Cell],
+    _ former: State
+  ) throws {
+    let column = entry.table.columns[index].id
+    let time = planner.time(entry.columns[column] ?? planner.now)
+    var written = cells
+    try policies.write(entry, index, new, at: time, over: shown, &written)
+    if written[column] != cells[column] {
+      let state = State(generation: former.generation, life: former.life, cells: cells)
+      let merged = try transaction.folded(entry.table, state)[column] ?? cells[column]?.value
+      if let merged, merged != shown {
+        let winner = cells[column]?.stamp ?? former.life ?? planner.global(.zero)
+        return try planner.lose(entry, index, new, at: time, to: records.local(winner))
+      }
+    }
+    cells = written
   }
 
   /// Notes the merged values that a deleted row never showed, as conflicts.

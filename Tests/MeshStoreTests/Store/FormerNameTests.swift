@@ -1,4 +1,6 @@
 import MeshCore
+import MeshCrypto
+import MeshTesting
 import Testing
 
 @testable import MeshStore
@@ -110,6 +112,26 @@ import Testing
     #expect(try c.rows("SELECT id, a FROM u ORDER BY id") == ["\"k\"|\"late\""])
   }
 
+  @Test("a device that joins after a table was renamed twice learns both former names, and tells them")
+  func tableRenamedTwice() throws {
+    let (a, b) = try peers()
+    for (former, name) in [("t", "u"), ("u", "v")] {
+      try a.run("ALTER TABLE \(former) RENAME TO \(name)")
+      try a.flush()
+      try a.store.tables.untrack([former])
+      try a.store.tables.track(tables: [name], now: a.now)
+      try a.flush()
+    }
+    let c = try joiner(3, hears: [a])
+    try synchronize([a, b, c])
+    for peer in [a, c] {
+      #expect(try peer.store.schema.schemaDescriptions().map(\.formerNames.tables) == [["u", "t"]])
+    }
+    try b.run("UPDATE t SET a = 'late' WHERE id = 'k'")
+    try synchronize([b, c])
+    #expect(try c.rows("SELECT id, a FROM v ORDER BY id") == ["\"k\"|\"late\"", "\"l\"|\"other\""])
+  }
+
   @Test("a held record of a renamed table is not discarded, because that would delete the row under the new name")
   func discardedFormerName() throws {
     let (a, b) = try peers()
@@ -127,6 +149,20 @@ import Testing
     }
   }
 
+  @Test("a file of the format before learns former names once they are told again")
+  func formerFormat() throws {
+    let (a, _) = try peers()
+    try a.run(Self.rename)
+    try a.flush()
+    let c = try Peer(3)
+    try tell(c, of: a)
+    try c.run("ALTER TABLE mesh_foreign_schema DROP COLUMN names; UPDATE mesh_state SET format = 22")
+    try c.reopen()
+    #expect(try c.store.schema.foreign().map(\.formerNames) == [FormerNames()])
+    try tell(c, of: a)
+    #expect(try c.store.schema.foreign().first?.formerNames.columns == [.init(name: "b", former: "a")])
+  }
+
   @Test("names that another account tells change nothing")
   func ofAnotherAccount() throws {
     let (a, b) = try peers()
@@ -134,6 +170,21 @@ import Testing
     descriptions[0].formerNames = FormerNames(tables: ["diary"], columns: [.init(name: "a", former: "secret")])
     _ = try a.store.schema.saveForeignSchema(descriptions, device: b.author.device, isOwn: false)
     #expect(try a.store.schema.schemaDescriptions()[0].formerNames == FormerNames())
+  }
+
+  @Test("a table that is adopted from another account has no former names")
+  func adoptedFromAnotherAccount() throws {
+    let (a, b) = try peers()
+    let others = try TestAccount(devices: 1, seed: 2)
+    let device = DeviceID(others.devices[0].signingKey).unsafe
+    a.store.control.setAccounts(Accounts([others.state]), device: a.author.device)
+    var descriptions = try b.store.schema.schemaDescriptions()
+    descriptions[0].name = "u"
+    descriptions[0].formerNames = FormerNames(tables: ["diary"], columns: [.init(name: "a", former: "secret")])
+    _ = try a.store.schema.saveForeignSchema(descriptions, device: device, isOwn: false)
+    try a.store.schema.adopt(a.store.schema.foreign { $0 != device }, trusts: { $0 != device }, now: a.now)
+    #expect(try a.store.schema.schemaDescriptions().map(\.name) == ["t", "u"])
+    #expect(try a.store.schema.schemaDescriptions().allSatisfy(\.formerNames.isEmpty))
   }
 
   @Test("names that another device tells neither change what is known here, nor replace a column or table")

@@ -255,6 +255,26 @@ import Testing
     #expect((shown(mesh, 1) == .blob(bytes)) == true)
   }
 
+  @Test("a node tells once after a flush that an overwritten chunk is still missing")
+  func patchedSourceIsToldOnce() throws {
+    let mesh = try TestMesh(2)
+    let link = try mesh.admit(1, to: 0)
+    try write(mesh, 0, content(2 * Limits.chunk))
+    let (zone, asset) = (try mesh.zone, try asset(mesh))
+    mesh.nodes[0].store.patchedChunks[asset] = [1]
+    try mesh.give(.assetWant(zone, asset, 1..<2), to: 0, link)
+    for number in 1...3 {
+      mesh.nodes[0].store.write(RecordName(table: "list", key: .text("n\(number)")), ["title": .text("t")])
+      mesh.nodes[0].replica.databaseChanged()
+      try mesh.pump()
+      try mesh.wait(500)
+      let told = (mesh.nodes[0].sent[link] ?? []).filter {
+        if case .assetHas(zone, asset, _) = $0 { true } else { false }
+      }
+      #expect(told.count == 2)
+    }
+  }
+
   @Test("a node that evicts a BLOB finds another holder and gives no chunk meanwhile")
   func whoEvictsGivesNothingAndAsksWhoHasAll() throws {
     let mesh = try TestMesh(3)

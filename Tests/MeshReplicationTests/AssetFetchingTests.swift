@@ -184,6 +184,8 @@ import Testing
     box.fetching.expire(now: now)
     #expect(box.requests(of: peers(1), now: now).isEmpty)
     #expect(box.fetching.isSilent(Self.device(0), now: now))
+    #expect(box.fetching.silent(of: Self.asset.id, peers(2), now: now) == [links[0]])
+    #expect(box.fetching.silent(of: Self.asset.id, peers(2, in: Self.other), now: now).isEmpty)
     now += AssetFetching.pause
     box.fetching.expire(now: now)
     #expect(!box.fetching.isSilent(Self.device(0), now: now))
@@ -197,6 +199,23 @@ import Testing
     #expect(chunks(box.requests(of: peers(1), now: now)) == [1])
     #expect(box.arrived(0, of: Self.asset.id, from: links[0], now: now))
     #expect(!box.arrived(0, of: Self.asset.id, from: links[0], now: now))
+  }
+
+  @Test("a peer that gave chunks fast before it was silent is asked for a single one after its pause")
+  func aSilentPeersWindowIsNarrow() {
+    box.fetching.want(WantedAssets([wanted()], isAll: true))
+    for index in 0..<10 {
+      _ = box.requests(of: peers(1), now: 0)
+      #expect(box.arrived(index, of: Self.asset.id, from: links[0], now: 0))
+      box.fetching.staged(index, of: Self.asset.id)
+    }
+    _ = box.requests(of: peers(1), now: 0)
+    #expect(box.fetching.askedCount > 1)
+    var now = AssetFetching.patience + 1
+    box.fetching.expire(now: now)
+    now += AssetFetching.pause
+    box.fetching.expire(now: now)
+    #expect(chunks(box.requests(of: peers(1), now: now)) == [10])
   }
 
   @Test("requests for versions of a BLOB that were replaced leave the next one room", arguments: [true, false])

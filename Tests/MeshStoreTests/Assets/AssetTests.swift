@@ -309,10 +309,31 @@ import Testing
     let given = try (0..<2).filter { try a.store.assets.chunk($0, of: asset, zone: Peer.zone) != nil }
     #expect(given == (overwriting == .otherSize ? [] : [0]))
     #expect(try chunks.map { chunks in (0..<2).filter(chunks.contains) } == given)
+    if overwriting == .inPlace {
+      // No trigger tells of such a write, so nothing is flushed.
+      try a.poke([0], at: Self.chunk)
+      #expect(try a.store.assets.chunk(1, of: asset, zone: Peer.zone) != nil && chunks?.isComplete == true)
+    }
     try a.run("UPDATE photo SET image = zeroblob(\(2 * Self.chunk))")
     try a.flush()
     #expect(try chunks?.isComplete == true)
     #expect(try a.store.assets.chunk(1, of: asset, zone: Peer.zone) != nil)
+  }
+
+  @Test("a device claims a chunk that a program had overwritten once it has downloaded it again")
+  func overwrittenChunksAreDownloadedAgain() throws {
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
+    try a.run("INSERT INTO photo VALUES ('x', '1', zeroblob(\(2 * Self.chunk)))")
+    try b.pull(from: a)
+    let asset = try a.asset()
+    try a.run("UPDATE photo SET image = x'01'")
+    #expect(try a.store.assets.chunk(1, of: asset, zone: Peer.zone) == nil)
+    try a.flush()
+    try b.run("INSERT INTO photo SELECT 'y', '1', image FROM photo")
+    try a.pull(from: b)
+    #expect(try a.asset("y") == asset)
+    #expect(try a.rows("SELECT length(image) FROM photo WHERE id = 'y'") == ["\(2 * Self.chunk)"])
+    #expect(try a.store.assets.chunks(of: asset, zone: Peer.zone)?.isComplete == true)
   }
 
   @Test("chunks staged in files remain after the store is reopened") func chunksThatCameAreThereAfterARestart() throws {

@@ -177,6 +177,42 @@ import Testing
     #expect(lost.map(\.column) == [nil] && lost.map(\.loser.author.device) == [alice.device])
   }
 
+  @Test("a delete of a list that has become a share meanwhile is listed, and its reminders are deleted")
+  func rootIsDeletedMeanwhile() throws {
+    let (alice, laptop) = (try SharedList.alice(), try SharedList.laptop())
+    try converge([alice, laptop])
+    try laptop.stand(
+      ZoneStanding(zone: Self.share, role: .owned, root: RecordName(table: "lists", key: .text("M"))))
+    try laptop.settle()
+    try alice.run("DELETE FROM lists WHERE id = 'M'")
+    try alice.settle()
+    try laptop.pull(Self.home, from: alice)
+    try laptop.settle()
+    #expect(try laptop.rows("SELECT id FROM lists") == ["L", "M"])
+    #expect(try laptop.rows("SELECT id FROM reminders") == ["r1"])
+    let lost = try laptop.store.conflicts.list(limit: 9)
+    #expect(lost.map(\.key) == [.text("M")] && lost.map(\.column) == [nil])
+  }
+
+  @Test("a delete of a record that followed its parent leaves another share's row with its key alone")
+  func rowOfAnotherShare() throws {
+    let (alice, laptop, bob) = (try SharedList.alice(), try SharedList.laptop(), try SharedList.bob())
+    try converge([alice, laptop, bob])
+    try bob.run("INSERT INTO reminders VALUES ('r2', 'L', 'bobs', 0)")
+    try converge([alice, laptop, bob])
+    try laptop.stand(
+      ZoneStanding(zone: Self.share, role: .owned, root: RecordName(table: "lists", key: .text("M"))))
+    try laptop.settle()
+    try #require(try laptop.rows("SELECT title FROM reminders WHERE id = 'r2'") == ["bobs"])
+    try alice.run("DELETE FROM reminders WHERE id = 'r2'")
+    try alice.settle()
+    try laptop.pull(Self.home, from: alice)
+    try laptop.settle()
+    #expect(try laptop.rows("SELECT title FROM reminders WHERE id = 'r2'") == ["bobs"])
+    let lost = try laptop.store.conflicts.list(limit: 9).filter { $0.key == .text("r2") }
+    #expect(lost.map(\.column) == [nil] && lost.map(\.loser.author.device) == [alice.device])
+  }
+
   /// Two devices that move the same records, and a program on Alice's device.
   private struct TwoMovers {
     let alice: Member

@@ -39,6 +39,10 @@ extension Daemons {
           #expect(try await tower.report(ConflictsReport.self, "conflicts", "--zone", name).conflicts == here)
         }
         #expect(try await tower.sqlite("SELECT text FROM notes") == "soy milk\n")
+        try await tower.sqlite("UPDATE notes SET text = 'rice milk'")
+        try await tower.settled(with: "laptop")
+        let replaced = try await tower.report(ConflictsReport.self, "conflicts").conflicts
+        #expect(replaced.map(\.winner.deviceName) == ["tower"] && replaced.map(\.lostTo?.deviceName) == ["laptop"])
       }
     }
 

@@ -117,6 +117,12 @@ extension Daemons {
         try await laptop.tool(
           "sqlite3", other, input: "CREATE TABLE stamps (id TEXT); INSERT INTO stamps VALUES ('penny');")
         let bytes = try #require(FileManager.default.contents(atPath: other))
+        let known = FileManager.default.contents(atPath: "\(laptop.home)/database-log")
+        // The node empties a log of such a size, and the next commit begins it again.
+        try await laptop.sqlite("CREATE TABLE large AS SELECT randomblob(20000000) AS bytes")
+        try await eventually("the home knows the log that has begun again") {
+          FileManager.default.contents(atPath: "\(laptop.home)/database-log") != known
+        }
         daemons.laptop.send(SIGSTOP)
         let log = try #require(FileManager.default.contents(atPath: laptop.database + "-wal"))
         #expect(rename(other, laptop.database) == 0)

@@ -68,11 +68,15 @@ import Testing
 
   @Test("a log beside a copy of its file may belong to the copy")
   func copies() throws {
-    let log = try leaveLog { _ = try $0.file.backUp(to: other) }
+    let (plain, late) = ("\(directory)/plain.db", "\(directory)/late.db")
+    let log = try leaveLog {
+      _ = try $0.file.backUp(to: other)
+      // This copy has nothing of the log, which begins a new history of the file.
+      try FileManager.default.copyItem(atPath: path, toPath: plain)
+    }
     defer { try? FileManager.default.removeItem(atPath: directory) }
-    let plain = "\(directory)/plain.db"
-    try FileManager.default.copyItem(atPath: path, toPath: plain)
-    for copy in [other, plain] {
+    try FileManager.default.copyItem(atPath: path, toPath: late)
+    for copy in [other, plain, late] {
       #expect(rename(copy, path) == 0)
       #expect(log.relation(at: path) == .ofOriginal)
     }

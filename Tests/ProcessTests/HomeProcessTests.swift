@@ -16,6 +16,7 @@ import Testing
   private static let arguments = [
     "track": ["x"], "untrack": ["x"], "device revoke": ["x"], "device promote": ["x"], "device demote": ["x"],
     "device confirm": ["x"], "held resolve": ["x", "y", "--keep", "shown"], "held discard": ["x", "y"],
+    "conflicts dismiss": ["1"],
     "asset show": ["x", "y"], "asset fetch": ["x"], "asset evict": ["x", "y"], "asset policy": ["x", "always"],
     "restore": ["x", "y"], "explain record": ["x", "y"], "backup": ["x"], "share create": ["x", "y"],
     "share rename": ["x", "y"], "share invite": ["x", "--permission", "read-only"], "share join": ["x", "--yes"],

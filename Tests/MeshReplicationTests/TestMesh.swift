@@ -23,10 +23,12 @@ final class TestMesh {
 
     /// Creates a node.
     ///
-    /// - Parameter life: The number of the node's start. Another one gives other random numbers.
+    /// - Parameters:
+    ///   - state: The account's state that the home has, or nil for the account's first one.
+    ///   - life: The number of the node's start. Another one gives other random numbers.
     init(
-      _ account: TestAccount, _ index: Int, store: ModelStore, vault: MemoryVault, life: UInt64 = 0, stream: UInt64,
-      cryptography: Sodium
+      _ account: TestAccount, _ index: Int, state: AccountState? = nil, store: ModelStore, vault: MemoryVault,
+      life: UInt64 = 0, stream: UInt64, cryptography: Sodium
     ) throws {
       (self.account, self.index, self.stream) = (account, index, stream)
       keys = account.devices[index]
@@ -35,14 +37,14 @@ final class TestMesh {
       let key = account.key
       let signer = index == 0 ? AccountSigner(publicKey: key.publicKey) { key.sign($0) } : nil
       replica = try Replica(
-        store: store, vault: vault, account: account.state, secrets: keys, accountSigner: signer,
+        store: store, vault: vault, account: state ?? account.state, secrets: keys, accountSigner: signer,
         cryptography: cryptography, randomness: SeededRandomness(seed: 9 + life, stream: stream))
     }
 
     func again(store: ModelStore?, vault: MemoryVault?, life: UInt64, cryptography: Sodium) throws -> Node {
       try Node(
-        account, index, store: store ?? self.store, vault: vault ?? self.vault, life: life, stream: stream,
-        cryptography: cryptography)
+        account, index, state: replica.account, store: store ?? self.store, vault: vault ?? self.vault, life: life,
+        stream: stream, cryptography: cryptography)
     }
   }
 

@@ -228,13 +228,16 @@ package struct Administration: Part {
   /// Cuts this account's revoked devices in every zone where the account is a member and they are not cut yet. A crash
   /// may have interrupted a revocation. Then it creates an epoch whose key the revoked devices don't get. A cut by a
   /// signer that no longer counts is signed again with the same ends.
+  ///
+  /// The lowest of several cuts counts, on all devices and forever. So a cut that this file may only lack waits.
   func cutRevokedDevices(now: Moment) throws {
     guard let power = book.power else { return }
     for zone in zones.ids where zones[zone]?.state.permission(account.id) != nil {
       guard logs.hasNumber(zone) else { continue }
       let known = zones[zone]?.state.countingCuts ?? [:]
       let uncut = account.revocations.keys.filter { device in
-        known[device]?.contains { account.counts($0.authority) } != true
+        guard let cuts = known[device] else { return mayDecideEnds(zone) }
+        return !cuts.contains { account.counts($0.authority) }
       }
       for device in uncut.sorted() {
         let former = known[device] ?? []
@@ -246,6 +249,24 @@ package struct Administration: Part {
       }
       if !uncut.isEmpty { try changes.changed(zone, now: now) }
     }
+  }
+
+  /// Returns whether this device may decide where a revoked device ends that has no cut here.
+  ///
+  /// A file that is older than its home may have lost a cut. It also lacks change sets that the cut lets stand. Any
+  /// other device of the account may have the cut, so this device first takes the logs of all of them.
+  private func mayDecideEnds(_ id: ZoneID) -> Bool {
+    guard let zone = zones[id], zone.isOlderThanHome else { return true }
+    guard account.liveDevices.allSatisfy({ $0 == device || zone.hasLog(of: $0) }) else {
+      incidents.notify(
+        "the database is older than its home, and lacks the record of where a revoked device ends: this device waits until "
+          + "it has met all other devices of the account; if one of them is lost, revoke it: mesh device revoke")
+      return false
+    }
+    incidents.notify(
+      "the database is older than its home, and no other device has the record of where a revoked device ends: it ends "
+        + "where this file ends, and its later edits are reverted")
+    return true
   }
 
   /// Returns where a device's instances end, as merged here.

@@ -41,6 +41,7 @@ struct Membership: Part {
       if isKnown, isCommon(zone, with: peer.account) {
         sessions.send(link, .controlHeads(zone, zones[zone]?.state.heads ?? []))
       } else if isKnown || peer.account == account.id {
+        if !isKnown { zones[zone]?.told([], by: peer.device) }
         try logs.give(link, zone, beyond: [], now: now)
       }
       try share(zone, link, now: now)
@@ -113,6 +114,7 @@ struct Membership: Part {
 
   func meetControlHeads(_ link: LinkID, _ id: ZoneID, _ heads: [ControlID], now: Moment) throws {
     guard let peer = sessions[link]?.peer, zones.mayHaveLog(peer.account, id) else { return }
+    if peer.account == account.id { zones[id]?.told(heads, by: peer.device) }
     try logs.give(link, id, beyond: heads, now: now)
     // A peer that believes it is removed has not said which records it has. It may be a member again.
     if !isCommon(id, with: peer.account), heads.contains(where: { zones[id]?.log.contains($0) != true }) {

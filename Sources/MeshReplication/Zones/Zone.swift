@@ -10,6 +10,8 @@ struct Zone {
   var acknowledgements = AcknowledgementState()
   /// True if the file's instance must not be continued, and this device has no other left.
   private(set) var isBarred = false
+  /// The heads of the log that other devices told since the start, the last ones of each.
+  private var toldHeads: [DeviceID: [ControlID]] = [:]
 
   init(_ zone: ZoneID) { log = ZoneLog(zone) }
 
@@ -34,6 +36,16 @@ struct Zone {
 
   /// Adds the keys that arrived, once they are stored durably.
   mutating func addArrivedKeys() { keys.addArrived(of: state) }
+
+  /// Notes which heads of the log another device has.
+  mutating func told(_ heads: [ControlID], by device: DeviceID) { toldHeads[device] = heads }
+
+  /// Returns whether the records that a device had when it last told its heads are here.
+  func hasLog(of device: DeviceID) -> Bool { toldHeads[device]?.allSatisfy(log.contains) == true }
+
+  /// True if the home has keys of epochs that the log lacks. The database was then restored from a copy, or the device
+  /// died between storing a key and its record.
+  var isOlderThanHome: Bool { keys.known.keys.contains { ControlID($0.bytes).map(log.contains) == false } }
 
   /// Returns whether a record can be valid after those that are here.
   func isSound(

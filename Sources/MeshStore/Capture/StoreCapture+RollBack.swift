@@ -20,16 +20,24 @@ extension Transaction {
     var merged: [Int64: Set<RecordRef>] = [:]
     var written: Set<Written> = []
     var deleted: Set<Written> = []
+    var former: [RecordRef: Set<Int64>] = [:]
     for row in rows {
       guard let table = catalog.table(row.table) else { continue }
       let ref = RecordRef(table: row.table, key: table.form.canonical(row.key))
       // The record has moved to another zone, and also stays in its old one.
       if row.op == PendingSlice.Op.depart {
         merged[row.zone, default: []].insert(ref)
-      } else {
-        let place = Written(zone: row.zone, ref: ref)
-        written.insert(place)
-        if row.op == PendingSlice.Op.delete { deleted.insert(place) } else { deleted.remove(place) }
+        continue
+      }
+      let place = Written(zone: row.zone, ref: ref)
+      written.insert(place)
+      switch row.op {
+      case PendingSlice.Op.was: former[ref, default: []].insert(table.successors[row.word] ?? row.word)
+      case PendingSlice.Op.delete:
+        deleted.insert(place)
+        former[ref] = nil
+      case PendingSlice.Op.insert, PendingSlice.Op.update, PendingSlice.Op.importing: deleted.remove(place)
+      default: break
       }
     }
     try run.endAll(counters)
@@ -60,8 +68,32 @@ extension Transaction {
       let lost = was?.filter { merged?[$0.key] != $0.value }
       // Nil means that the record was deleted.
       guard lost.map({ !$0.isEmpty }) ?? (merged != nil) else { continue }
-      try noteReceipt(place.ref, lost, zone: place.zone, .notPermitted, now: now)
+      let kept = try lost.map { try counted($0, over: merged ?? [:], former[place.ref] ?? [], place) }
+      try noteReceipt(place.ref, kept, zone: place.zone, .notPermitted, now: now)
     }
+  }
+
+  /// Replaces the values of counters with what programs added to them.
+  ///
+  /// - Parameter columns: The columns whose values before the writes are known. Other writes are assignments.
+  private func counted(
+    _ values: [Int64: Value], over shown: [Int64: Value], _ columns: Set<Int64>, _ place: Written
+  ) throws -> [Int64: Value] {
+    guard !columns.isEmpty, let table = catalog.table(place.ref.table), let device,
+      let instance = try counters.read(id: place.zone)?.instance
+    else { return values }
+    let policies = catalog.policies(of: table, in: try catalog.zones().entries[place.zone]?.standing.owner)
+    var counted = values
+    for column in columns where policies[column] == .counter {
+      guard let index = table.indexes[column], case .integer(let new) = values[column],
+        case .integer(let old) = shown[column]
+      else { continue }
+      let part = ColumnPart(
+        .counter, author: Author(device: device, instance: instance), column: table.columns[index].name)
+      counted[column] = nil
+      counted[try catalog.columnNumber(part.name, of: table.id)] = .integer(Int64(clamping: Int128(new) - Int128(old)))
+    }
+    return counted
   }
 
   /// Returns the values that a program wrote to a record. They are in its row, or beside it if another zone's record

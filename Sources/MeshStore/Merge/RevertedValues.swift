@@ -35,10 +35,8 @@ struct RevertedValues {
     let receipt = cells.filter { fate($0.value.stamp) == .receipt }
     let isDelete = !before.isAlive && after.isAlive && before.life.map { fate($0) == .receipt } ?? false
     if !receipt.isEmpty || isDelete {
-      let values = try receipt.mapValues { cell in
-        try cell.value.asset.flatMap { try records.transaction.contents.bytes(of: $0, nil) }.map(Value.blob)
-          ?? cell.value
-      }
+      var values: [Int64: Value] = [:]
+      for (column, cell) in receipt { values[column] = try value(column, cell.value, records.transaction) }
       try records.transaction.noteReceipt(
         ref, isDelete ? nil : values, zone: records.zone.id, .cut, now: now)
     }
@@ -58,6 +56,17 @@ struct RevertedValues {
       try records.noteConflict(
         ref, State.Loss(column: column, loser: cell, winner: winner, wasLocal: true), now: now)
     }
+  }
+
+  /// Returns the value that a receipt keeps. For a counter's part, this is what the reverted writes added.
+  private func value(_ column: Int64, _ value: Value, _ transaction: Transaction) throws -> Value {
+    if case .integer(let count) = value, try transaction.catalog.part(column)?.policy == .counter {
+      guard before.generation == after.generation, case .integer(let left) = after.cells[column]?.value else {
+        return value
+      }
+      return .integer(Int64(clamping: Int128(count) - Int128(left)))
+    }
+    return try value.asset.flatMap { try transaction.contents.bytes(of: $0, nil) }.map(Value.blob) ?? value
   }
 
   /// Notes a lost row that has only a key. The key stands for the lost value.

@@ -29,6 +29,7 @@ struct PendingTable {
     let zone: Int64
     let table: Int64
     let key: Value
+    let word: Int64
   }
 
   /// The end of an instance that another file may have continued.
@@ -122,7 +123,7 @@ struct PendingTable {
   func hasForbidden() throws -> Bool { try sql.exists("\(Self.forbidden) LIMIT 1") }
 
   private static let forbidden =
-    "SELECT id, op, zone, tbl, key FROM mesh_pending WHERE zone IN (\(ZoneTable.unwritable))"
+    "SELECT id, op, zone, tbl, key, word FROM mesh_pending WHERE zone IN (\(ZoneTable.unwritable))"
 
   /// Returns the id of the last note of an insert or an update in a table, or 0 if there is none.
   func lastWrite(in table: Int64) throws -> Int64 {
@@ -271,7 +272,7 @@ struct PendingTable {
     try sql.all(onlyArrivals ? Self.arriving : Self.ofZone, [.integer(zone)], Self.routed)
   }
 
-  private static let ofZone = "SELECT id, op, zone, tbl, key FROM mesh_pending WHERE zone = ? AND key IS NOT NULL"
+  private static let ofZone = "SELECT id, op, zone, tbl, key, word FROM mesh_pending WHERE zone = ? AND key IS NOT NULL"
   private static let arriving = "\(ofZone) AND op = \(PendingSlice.Op.arrive)"
 
   /// Returns the next notes of zones that this device may not write.
@@ -280,7 +281,9 @@ struct PendingTable {
   }
 
   private static func routed(_ row: PreparedStatement) -> Routed {
-    Routed(id: row.integer(0), op: row.integer(1), zone: row.integer(2), table: row.integer(3), key: row.value(4))
+    Routed(
+      id: row.integer(0), op: row.integer(1), zone: row.integer(2), table: row.integer(3), key: row.value(4),
+      word: row.integer(5))
   }
 
   // MARK: Noting

@@ -15,7 +15,7 @@ extension StoreZones {
       return try transaction.receipts.list(row.id).reversed().map { receipt in
         let named = try receipt.values.map { values in
           Dictionary(
-            try values.map { (try transaction.catalog.column($0.key).name, $0.value) }, uniquingKeysWith: { $1 })
+            try values.map { (try transaction.catalog.displayedName($0.key), $0.value) }, uniquingKeysWith: { $1 })
         }
         return Receipt(
           zone: zone,
@@ -114,12 +114,34 @@ struct ReceiptWriter: Step {
   /// - Parameter values: The values by column, or nil to delete the row.
   func writeAgain(_ ref: RecordRef, _ values: [Int64: Value]?) throws -> Bool {
     guard let table = catalog.table(ref.table) else { return false }
+    let written = try values.map { try folded($0, ref, table) }
+    if case .some(nil) = written { return false }
     do {
-      try writeAgain(ref, values, table)
+      try writeAgain(ref, written ?? nil, table)
       return true
     } catch let error as DatabaseError where error.refusesRow && sql.isInTransaction {
       return false
     }
+  }
+
+  /// Adds the values that columns get from their parts. Returns nil if there is no number to which a counter's part can
+  /// be added.
+  private func folded(_ values: [Int64: Value], _ ref: RecordRef, _ table: TableForm) throws -> [Int64: Value]? {
+    var folded = values
+    var room = 0
+    let row = try transaction.row(ref, &room)
+    for (column, value) in values.sorted(by: { $0.key < $1.key }) {
+      guard let (part, whole) = try catalog.part(column, in: table), let index = table.indexes[whole] else { continue }
+      let shown = folded[whole] ?? row?[whole] ?? table.defaultValue(index)
+      switch part.policy {
+      case .counter:
+        guard case .integer(let base) = shown, case .integer(let count) = value else { return nil }
+        folded[whole] = .integer(Int64(clamping: Int128(base) + Int128(count)))
+      case .greatest, .least: if part.policy.beats(value, shown) { folded[whole] = value }
+      case .keepBoth, .last: if values[whole] == nil { folded[whole] = value }
+      }
+    }
+    return folded
   }
 
   /// Writes a row with capture turned on. Throws SQLite's errors.

@@ -316,4 +316,112 @@ import Testing
       #expect(try member.held().isEmpty && member.store.localWrites.pendingCount() == 0)
     }
   }
+
+  @Test("a receipt of a rejected increment adds to the row when it is restored", arguments: [false, true])
+  func rejectedIncrement(isPulledFirst: Bool) throws {
+    let (alice, laptop, bob) = try members()
+    for member in [alice, laptop] { try member.run("UPDATE reminders SET done = done + 5 WHERE id = 'r1'") }
+    try converge([alice, laptop, bob])
+    try bob.run("UPDATE reminders SET done = done + 1 WHERE id = 'r1'; UPDATE reminders SET done = done + 2")
+    let writable = bob.standings
+    try bob.stand(ZoneStanding(zone: SharedList.share, role: .readOnly, root: SharedList.root))
+    try alice.run("UPDATE reminders SET done = done + 20 WHERE id = 'r1'")
+    try alice.settle()
+    if isPulledFirst { try bob.pull(SharedList.share, from: alice) }
+    try bob.settle()
+    let receipts = try bob.store.zones.receipts(SharedList.share)
+    #expect(receipts.compactMap(\.values).map { Array($0.values) } == [[.integer(3)]])
+    #expect(receipts.first?.values?.keys.first?.hasPrefix("done (counted by ") == true)
+    try bob.stand(writable)
+    try bob.pull(SharedList.share, from: alice)
+    #expect(try bob.store.zones.restoreReceipts(SharedList.share).written == 1)
+    try converge([alice, laptop, bob])
+    for member in [alice, laptop, bob] { #expect(try done(member) == ["33"]) }
+  }
+
+  @Test("a receipt of a rejected assignment to a counter keeps the value, if nothing tells what was there")
+  func rejectedAssignment() throws {
+    let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
+    try converge([alice, bob])
+    try bob.run("UPDATE reminders SET done = 7")
+    try bob.store.schema.setPolicies(Self.policies, now: bob.now)
+    try bob.stand(ZoneStanding(zone: SharedList.share, role: .readOnly, root: SharedList.root))
+    try bob.settle()
+    #expect(try bob.store.zones.receipts(SharedList.share).map(\.values) == [["done": .integer(7)]])
+  }
+
+  /// Cuts off Bob's change sets above a number, on every member.
+  private func cut(_ bob: Member, to limit: UInt64, on members: [Member]) throws {
+    let author = try bob.author(SharedList.share)
+    for member in members {
+      member.cuts[SharedList.share] = [author: limit]
+      try member.store.merges.cut(
+        [author: limit], aftermath: member === bob ? [author: .receipt] : [:], zone: SharedList.share,
+        member.reader(SharedList.share), now: member.now)
+    }
+  }
+
+  @Test("a receipt of reverted parts has what was added, and restoring it adds that to the row")
+  func revertedParts() throws {
+    let (alice, laptop, bob) = try members()
+    try bob.run("UPDATE reminders SET done = done + 1 WHERE id = 'r1'")
+    try converge([alice, laptop, bob])
+    try bob.run("UPDATE reminders SET done = done + 3 WHERE id = 'r1'; UPDATE lists SET title = 'x'")
+    try converge([alice, laptop, bob])
+    try cut(bob, to: 1, on: [alice, laptop, bob])
+    for member in [alice, laptop, bob] {
+      #expect(try done(member) == ["1"])
+      #expect(try member.rows("SELECT title FROM lists WHERE id = 'L'") == ["shared"])
+    }
+    let values = try bob.store.zones.receipts(SharedList.share).compactMap(\.values)
+    #expect(values.compactMap(\.values.first).sorted() == [.integer(3), .text("x")])
+    let names = values.flatMap(\.keys).sorted()
+    #expect(names.map { $0.hasPrefix("done (counted by ") } == [true, false])
+    #expect(names.map { $0.hasPrefix("title (greatest by ") } == [false, true])
+    for member in [alice, laptop, bob] { member.cuts = [:] }
+    try bob.store.zones.beginInstance(InstanceID(77), zone: SharedList.share)
+    try alice.run("UPDATE reminders SET done = done + 20 WHERE id = 'r1'")
+    try converge([alice, laptop, bob])
+    #expect(try bob.store.zones.restoreReceipts(SharedList.share).written == 2)
+    try converge([alice, laptop, bob])
+    for member in [alice, laptop, bob] {
+      #expect(try done(member) == ["24"])
+      #expect(try member.rows("SELECT title FROM lists WHERE id = 'L'") == ["x"])
+    }
+  }
+
+  @Test("restoring a part neither lowers the greatest value nor exceeds the greatest number")
+  func partsAtTheLimits() throws {
+    let (alice, laptop, bob) = try members()
+    try bob.run("UPDATE reminders SET done = done + 3 WHERE id = 'r1'; UPDATE lists SET title = 'x'")
+    try converge([alice, laptop, bob])
+    try cut(bob, to: 0, on: [alice, laptop, bob])
+    for member in [alice, laptop, bob] { member.cuts = [:] }
+    try bob.store.zones.beginInstance(InstanceID(77), zone: SharedList.share)
+    try alice.run("UPDATE reminders SET done = 9223372036854775806; UPDATE lists SET title = 'z'")
+    try converge([alice, laptop, bob])
+    #expect(try bob.store.zones.restoreReceipts(SharedList.share).written == 2)
+    try converge([alice, laptop, bob])
+    for member in [alice, laptop, bob] {
+      #expect(try done(member) == ["9223372036854775807"])
+      #expect(try member.rows("SELECT title FROM lists WHERE id = 'L'") == ["z"])
+    }
+  }
+
+  @Test("an increment stays a receipt while the row has no number to add it to")
+  func nothingToAddTo() throws {
+    let (alice, laptop, bob) = try members()
+    try bob.run("UPDATE reminders SET done = done + 3 WHERE id = 'r1'")
+    try converge([alice, laptop, bob])
+    try cut(bob, to: 0, on: [alice, laptop, bob])
+    for member in [alice, laptop, bob] { member.cuts = [:] }
+    try bob.store.zones.beginInstance(InstanceID(77), zone: SharedList.share)
+    try alice.run("UPDATE reminders SET done = NULL")
+    try converge([alice, laptop, bob])
+    #expect(try bob.store.zones.restoreReceipts(SharedList.share).written == 0)
+    try alice.run("UPDATE reminders SET done = 1")
+    try converge([alice, laptop, bob])
+    #expect(try bob.store.zones.restoreReceipts(SharedList.share).written == 1)
+    #expect(try done(bob) == ["4"])
+  }
 }

@@ -44,7 +44,8 @@ extension Transaction {
     var room = StoreLimits.assetInMemory
     // A record whose row a program deleted may be held because the row is missing.
     let before = try written.sorted().map { place in
-      (place: place, values: deleted.contains(place) ? try row(place.ref, &room) : try values(place, &room))
+      let isGone = try deleted.contains(place) && row(place.ref, &room) == nil
+      return (place: place, values: isGone ? nil : try values(place, &room))
     }
     for (place, _) in before {
       if try held(place) != nil {

@@ -27,8 +27,8 @@ extension StoreZones {
 
   /// Writes the changes in a zone's receipts to the tables again, oldest first, as a program would do it now.
   ///
-  /// Receipts that are written are deleted. A receipt stays if its table refuses the write or is missing, or if the
-  /// write would change another zone's record.
+  /// Receipts that are written are deleted. A receipt stays if its table refuses the write or is missing, if the write
+  /// would change another zone's record, or if it has only some values of a record that is gone.
   ///
   /// - Returns: The number of written receipts, and the records that block others.
   package func restoreReceipts(_ zone: ZoneID) throws -> (written: Int, inTheWay: Set<RecordName>) {
@@ -42,7 +42,9 @@ extension StoreZones {
           inTheWay.insert(RecordName(table: try transaction.catalog.tableName(other.table), key: other.key))
           continue
         }
-        guard try writer.writeAgain(receipt.ref, receipt.values) else { continue }
+        guard try !writer.isFragment(receipt.ref, receipt.values, of: row),
+          try writer.writeAgain(receipt.ref, receipt.values)
+        else { continue }
         try transaction.receipts.remove(receipt.id)
         restored += 1
       }
@@ -98,6 +100,17 @@ struct ReceiptWriter: Step {
       (found, next, fields) = (above, above, try transaction.row(above, &room) ?? [:])
     }
     return found
+  }
+
+  /// Returns whether a receipt has only some values of a record that is gone. It then lacks the reference that would put
+  /// a row into the zone. The row would be a private one instead, and the rows that refer to it would follow.
+  func isFragment(_ ref: RecordRef, _ values: [Int64: Value]?, of zone: ZoneCounters) throws -> Bool {
+    guard let values, let table = catalog.table(ref.table), try !sql.exists(table.selectKey, [ref.key]) else {
+      return false
+    }
+    let record = try ZoneRecords(transaction, zone: zone).load(ref)
+    guard record?.isAlive != true else { return false }
+    return table.parent.map { values[table.columns[$0.column].id] ?? .null == .null } ?? (record != nil)
   }
 
   /// Returns the parent by the table's only foreign key.

@@ -41,7 +41,7 @@ extension SyncEngine {
   /// Writes the rejected writes of a share to the tables again, as edits of now.
   ///
   /// If the database has rows of its own in the place of a write, such as a kept copy of the share, the write stays in
-  /// ``receipts()``.
+  /// ``receipts()``. So does an edit of a row that was deleted meanwhile, or moved out of the share.
   ///
   /// - Parameter share: The ``ShareReceipt/shareID``.
   /// - Returns: The number of restored writes.

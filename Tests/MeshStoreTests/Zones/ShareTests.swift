@@ -428,6 +428,29 @@ import Testing
     #expect(try bob.store.zones.digest(Self.share) == alice.store.zones.digest(Self.share))
   }
 
+  @Test(
+    "a receipt of an edit stays if its record is gone, and one of an insert is restored",
+    arguments: ["DELETE FROM reminders WHERE id = 'r1'", "UPDATE reminders SET list = 'M' WHERE id = 'r1'"])
+  func receiptOfGoneRecord(removal: String) throws {
+    let (alice, bob) = (try alice(), try bob())
+    try alice.stand(Self.shared)
+    try converge([alice, bob])
+    try bob.run(
+      "UPDATE reminders SET title = 'edited' WHERE id = 'r1'; INSERT INTO reminders VALUES ('new', 'L', 'x', 0)")
+    try bob.stand(ZoneStanding(zone: Self.share, role: .readOnly, root: Self.root))
+    try bob.settle()
+    try alice.run(removal)
+    try converge([alice, bob])
+    let before = try alice.contents()
+    try bob.stand(ZoneStanding(zone: Self.share, role: .readWrite, root: Self.root))
+    let restored = try bob.store.zones.restoreReceipts(Self.share)
+    #expect(restored.written == 1 && restored.inTheWay.isEmpty)
+    #expect(try bob.store.zones.receipts(Self.share).map(\.values) == [["title": .text("edited")]])
+    try converge([alice, bob])
+    #expect(try bob.rows("SELECT id FROM reminders") == ["new"] && bob.records(Self.bobs).isEmpty)
+    #expect(try Set(alice.contents()) == Set(before + ["reminders|new|L|x|0"]))
+  }
+
   @Test("a private row that was moved into a share without the permission can be moved there later")
   func refusedMoveIsRestored() throws {
     let (alice, bob) = (try alice(), try bob())

@@ -18,8 +18,7 @@ extension Transaction {
     let rows = try pending.forbidden(limit: Choices.slice)
     try pending.remove(rows.map(\.id))
     var merged: [Int64: Set<RecordRef>] = [:]
-    var written: Set<Written> = []
-    var deleted: Set<Written> = []
+    var (written, deleted): (Set<Written>, Set<Written>) = ([], [])
     var former: [RecordRef: Set<Int64>] = [:]
     for row in rows {
       guard let table = catalog.table(row.table) else { continue }

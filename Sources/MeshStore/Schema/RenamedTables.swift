@@ -128,8 +128,22 @@ extension TableRenaming {
       origin = name
     }
     try transaction.tableList.setOrigin(origin, of: table.id)
+    try followColumns(of: former, in: table.id)
     try PolicyTable.follow(db, (catalog.tableName(former), nil), to: (table.name, nil))
     try PolicyChanges(transaction: transaction).apply()
+  }
+
+  /// Continues the former names of columns that were renamed under the table's former name. Other devices may have the
+  /// table's new name and the column's former one.
+  private func followColumns(of former: Int64, in table: Int64) throws {
+    let known = try transaction.names.origins(of: table)
+    for (column, origin) in try transaction.names.origins(of: former) {
+      let (new, old) = (try catalog.column(column).name, try catalog.column(origin).name)
+      let (newColumn, oldColumn) = (try catalog.columnNumber(new, of: table), try catalog.columnNumber(old, of: table))
+      guard known[newColumn] == nil, !known.values.contains(oldColumn) else { continue }
+      try transaction.names.setOrigin(oldColumn, of: newColumn)
+    }
+    catalog.forget()
   }
 
   /// Returns the root records of open shares whose tables are not in the file under their names.

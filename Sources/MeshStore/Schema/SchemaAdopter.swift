@@ -53,14 +53,23 @@ struct SchemaAdopter: Step {
   /// Returns the described columns that a table doesn't have, except former names of its columns. A column that is
   /// described beside the one that was renamed is a new one.
   private func lacking(_ description: SchemaDescription, _ here: TableSchema?) throws -> [Int] {
-    let table = try here.flatMap { try TrackedTable.read(db, name: $0.name) }.flatMap { catalog.table($0.id) }
     let described = Set(description.columns.map(\.name.folded))
-    let former = try (table?.successors ?? [:]).reduce(into: Set<FoldedName>()) { former, renaming in
+    let former = try here.map(renamings)?.reduce(into: Set<FoldedName>()) { former, renaming in
       if try !described.contains(catalog.column(renaming.value).name.folded) {
         former.insert(try catalog.column(renaming.key).name.folded)
       }
     }
-    return description.lacking(here).filter { !former.contains(description.columns[$0].name.folded) }
+    return description.lacking(here).filter { former?.contains(description.columns[$0].name.folded) != true }
+  }
+
+  /// Returns the columns of former names with those that took their place. If the table was just renamed, those of the
+  /// table that it was.
+  private func renamings(of here: TableSchema) throws -> [(key: Int64, value: Int64)] {
+    if let table = try TrackedTable.read(db, name: here.name).flatMap({ catalog.table($0.id) }) {
+      return table.successors.map { ($0.key, $0.value) }
+    }
+    guard let former = try transaction.tableList.former(of: here.name) else { return [] }
+    return try transaction.names.origins(of: former).map { ($0.value, $0.key) }
   }
 
   /// Returns the missing columns that other devices have in place of a column of this table, by their index, with the

@@ -86,6 +86,40 @@ import Testing
     #expect(try late.rows("SELECT id, b FROM t ORDER BY id") == ["\"k\"|\"old\"", "\"l\"|\"other\""])
   }
 
+  @Test(
+    "a column that one device renames and a table that another one renames are one column and one table",
+    arguments: [false, true])
+  func columnAndTableRenamed(isTableFirst: Bool) throws {
+    let (a, b) = try peers()
+    func renameTable() throws {
+      try a.run("ALTER TABLE t RENAME TO u")
+      try a.flush()
+      try a.store.tables.untrack(["t"])
+      try a.store.tables.track(tables: ["u"], now: a.now)
+    }
+    if isTableFirst { try renameTable() } else { try b.run(Self.rename) }
+    try synchronize([a, b])
+    if isTableFirst { try b.run(Self.rename) } else { try renameTable() }
+    try synchronize([a, b])
+    // As 'mesh schema --apply' does it, on B and then on A.
+    try tell(b, of: a)
+    #expect(try b.store.schema.renameTables(b.store.schema.foreign()) == ["t"])
+    try b.store.tables.untrack(["t"])
+    try b.store.schema.adopt(b.store.schema.foreign(), now: b.now)
+    #expect(try b.rows("SELECT name FROM pragma_table_info('u')") == ["\"id\"", "\"b\""])
+    try synchronize([a, b])
+    try tell(a, of: b)
+    #expect(try a.store.schema.missing().first?.renamed == ["a": "b"])
+    // What was still written under the former name goes on under the present one.
+    try a.run("UPDATE u SET a = 'late' WHERE id = 'k'")
+    try synchronize([a, b])
+    try a.store.schema.adopt(a.store.schema.foreign(), now: a.now)
+    try synchronize([a, b])
+    #expect(try a.rows("SELECT name FROM pragma_table_info('u')") == ["\"id\"", "\"b\""])
+    try expectEqual([a, b], "SELECT id, b FROM u ORDER BY id", ["\"k\"|\"late\"", "\"l\"|\"other\""])
+    try expectNoConflicts([a, b])
+  }
+
   @Test("a device that joins after a table was renamed holds nothing under the former name", arguments: [false, true])
   func joinsAfterTableWasRenamed(hearsBoth: Bool) throws {
     let (a, b) = try peers()

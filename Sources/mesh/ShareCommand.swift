@@ -490,6 +490,11 @@ extension ShareCommand {
           "Not everything was restored: records that are not in the share are in the way (\(records)). If they are a copy that "
             + "you kept of the share, delete them, and use --restore again. Otherwise look at the receipts with --json."
         )
+      } else if restore, !report.receipts.isEmpty {
+        Output.note(
+          "Not everything was restored: a receipt stays if its row was deleted or moved out of the share meanwhile, or if its "
+            + "table is missing or refuses the write. Write such rows yourself, and forget the receipts with --discard."
+        )
       }
       if discard { Output.print("Discarded \(report.discarded.counted("receipt", "receipts")).") }
       if report.receipts.isEmpty {

@@ -42,7 +42,7 @@ final class HomeVault: Vault {
   func hasSigned() throws -> Bool { try marks.read().values.contains { $0.number > 0 } }
 
   func saveHighWaterMark(_ mark: HighWaterMark, zone: ZoneID) throws {
-    try marks.save(marks.read().merging([zone: mark]) { $1 })
+    try marks.save(mark, of: zone)
   }
 
   // MARK: Place

@@ -24,9 +24,10 @@ struct MarkFile {
 
   func read() throws -> Marks { try load()?.marks ?? [:] }
 
-  func save(_ marks: Marks) throws {
-    let bytes = Self.encoded(marks)
+  /// Saves a zone's mark beside those of the other zones.
+  func save(_ mark: HighWaterMark, of zone: ZoneID) throws {
     let old = try load()
+    let bytes = Self.encoded((old?.marks ?? [:]).merging([zone: mark]) { $1 })
     let number = (old?.number ?? 0) &+ 1
     guard let old, let free = old.free, let slot = Self.slot(bytes, number: number, length: old.length) else {
       // The first slot has the marks, and the second one is free.

@@ -11,8 +11,8 @@ import ServiceLifecycle
 /// Every event of a node is a call to the actor. Calls run one at a time, and a request that takes long lets others in
 /// between. Each call holds the database for a bounded time, on a thread of the node's own, because SQLite blocks.
 actor Node {
-  /// The node's thread. Tasks that only wait for events and call the node prefer it: otherwise each event wakes a thread
-  /// of the pool first, which takes about as long as the work that it causes.
+  /// The node's thread. Tasks that only wait for events and call the node prefer it, because otherwise each event wakes a
+  /// thread of the pool first.
   nonisolated let executor = ThreadExecutor(label: "mesh.node")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
   let context: NodeContext

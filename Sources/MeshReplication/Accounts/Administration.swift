@@ -235,10 +235,10 @@ package struct Administration: Part {
     for zone in zones.ids where zones[zone]?.state.permission(account.id) != nil {
       guard logs.hasNumber(zone) else { continue }
       let known = zones[zone]?.state.countingCuts ?? [:]
-      let uncut = account.revocations.keys.filter { device in
-        guard let cuts = known[device] else { return mayDecideEnds(zone) }
-        return !cuts.contains { account.counts($0.authority) }
+      var uncut = account.revocations.keys.filter { device in
+        known[device]?.contains { account.counts($0.authority) } != true
       }
+      if uncut.contains(where: { known[$0] == nil }), !decideEnds(zone) { uncut.removeAll { known[$0] == nil } }
       for device in uncut.sorted() {
         let former = known[device] ?? []
         let ends = try former.isEmpty ? ends(of: device, zone) : zones[zone]?.state.cuts[device] ?? [:]
@@ -251,11 +251,12 @@ package struct Administration: Part {
     }
   }
 
-  /// Returns whether this device may decide where a revoked device ends that has no cut here.
+  /// Decides whether this device says where revoked devices end that have no cut here. If the file is older than its
+  /// home, this tells the user.
   ///
-  /// A file that is older than its home may have lost a cut. It also lacks change sets that the cut lets stand. Any
-  /// other device of the account may have the cut, so this device first takes the logs of all of them.
-  private func mayDecideEnds(_ id: ZoneID) -> Bool {
+  /// Such a file may have lost a cut. It also lacks change sets that the cut lets stand. Any other device of the account
+  /// may have the cut, so this device first takes the logs of all of them.
+  private func decideEnds(_ id: ZoneID) -> Bool {
     guard let zone = zones[id], zone.isOlderThanHome else { return true }
     guard account.liveDevices.allSatisfy({ $0 == device || zone.hasLog(of: $0) }) else {
       incidents.notify(

@@ -84,7 +84,7 @@ extension Transaction {
     else { return values }
     let policies = catalog.policies(of: table, in: try catalog.zones().entries[place.zone]?.standing.owner)
     var counted = values
-    for column in columns where policies[column] == .counter {
+    for column in columns.sorted() where policies[column] == .counter {
       guard let index = table.indexes[column], case .integer(let new) = values[column],
         case .integer(let old) = shown[column]
       else { continue }

@@ -137,7 +137,7 @@ extension TableRenaming {
   /// table's new name and the column's former one.
   private func followColumns(of former: Int64, in table: Int64) throws {
     let known = try transaction.names.origins(of: table)
-    for (column, origin) in try transaction.names.origins(of: former) {
+    for (column, origin) in try transaction.names.origins(of: former).sorted(by: { $0.key < $1.key }) {
       let (new, old) = (try catalog.column(column).name, try catalog.column(origin).name)
       let (newColumn, oldColumn) = (try catalog.columnNumber(new, of: table), try catalog.columnNumber(old, of: table))
       guard known[newColumn] == nil, !known.values.contains(oldColumn) else { continue }

@@ -127,10 +127,13 @@ struct ReceiptWriter: Step {
   /// - Parameter values: The values by column, or nil to delete the row.
   func writeAgain(_ ref: RecordRef, _ values: [Int64: Value]?) throws -> Bool {
     guard let table = catalog.table(ref.table) else { return false }
-    let written = try values.map { try folded($0, ref, table) }
-    if case .some(nil) = written { return false }
     do {
-      try writeAgain(ref, written ?? nil, table)
+      if let values {
+        guard let folded = try folded(values, ref, table) else { return false }
+        try writeAgain(ref, folded, table)
+      } else {
+        try writeAgain(ref, nil, table)
+      }
       return true
     } catch let error as DatabaseError where error.refusesRow && sql.isInTransaction {
       return false

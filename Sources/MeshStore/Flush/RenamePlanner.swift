@@ -325,6 +325,7 @@ struct RenamePlanner {
   ) throws -> (State, base: [Int64: Value]) {
     let state = try records.state(RecordRef(table: table, key: .null), source)
     var (cells, base): ([Int64: State.Cell], [Int64: Value]) = ([:], [:])
+    var successors: [Int64: Value] = [:]
     for (column, cell) in state.cells {
       let number = try transaction.catalog.columnNumber(transaction.catalog.column(column).name, of: new)
       // The column may also have another name here.
@@ -334,9 +335,12 @@ struct RenamePlanner {
       for number in [number, successor].compactMap(\.self)
       where cells[number].map({ $0.stamp < cell.stamp }) ?? true {
         cells[number] = cell
-        base[number] = source.base(column)
       }
+      base[number] = source.base(column)
+      if let successor { successors[successor] = source.base(column) }
     }
+    // The row showed the column under one of its names.
+    for (column, value) in successors where base[column] ?? .null == .null { base[column] = value }
     for (column, value) in source.shown where !state.isAlive || state.cells[column] == nil {
       base[try transaction.catalog.columnNumber(transaction.catalog.column(column).name, of: new)] = value
     }

@@ -226,5 +226,8 @@ func expectEqual(
 }
 
 func expectNoConflicts(_ peers: [Peer], _ location: SourceLocation = #_sourceLocation) throws {
-  for peer in peers { #expect(try peer.store.conflicts.list(limit: 9) == [], sourceLocation: location) }
+  for peer in peers {
+    let listed = try peer.store.conflicts.list(limit: 9)
+    #expect(listed.isEmpty, "\(listed)", sourceLocation: location)
+  }
 }

@@ -206,6 +206,9 @@ public struct SchemaReport: Codable, Hashable, Sendable {
   /// The parts of other devices' tables that this file lacks and mesh doesn't carry over, with the reasons.
   public var leftOut: [String]
 
+  /// The tables of which records are held here, and that no device has described to this one.
+  public var undescribed: [String]
+
   /// The columns with a policy other than `last`.
   public var policies: [Policy]
 
@@ -224,9 +227,10 @@ public struct SchemaReport: Codable, Hashable, Sendable {
   }
 
   package init(
-    applied: Bool, missing: [Missing], different: [Difference] = [], leftOut: [String] = [], policies: [Policy] = []
+    applied: Bool, missing: [Missing], different: [Difference] = [], leftOut: [String] = [],
+    undescribed: [String] = [], policies: [Policy] = []
   ) {
     (self.applied, self.missing, self.different, self.leftOut) = (applied, missing, different, leftOut)
-    self.policies = policies
+    (self.undescribed, self.policies) = (undescribed, policies)
   }
 }

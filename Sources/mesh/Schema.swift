@@ -43,7 +43,13 @@ struct Schema: AsyncParsableCommand {
       try await access.filled("filling the new tables and columns")
     }
     if json.isOn { return try Output.json(report) }
-    if report.missing.isEmpty { Output.print("Nothing is missing: this file has every table and column of the mesh.") }
+    if report.missing.isEmpty, report.undescribed.isEmpty {
+      Output.print("Nothing is missing: this file has every table and column of the mesh.")
+    }
+    for table in report.undescribed {
+      let what = "table \(table): mesh held lists its records, and no device has told this one its columns"
+      Output.facts([("unknown", what)])
+    }
     for missing in report.missing { show(missing, applied: report.applied) }
     Self.showLeftOut(report.leftOut)
     if !report.policies.isEmpty {

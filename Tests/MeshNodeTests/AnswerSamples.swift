@@ -187,7 +187,8 @@ enum AnswerSamples {
         different: [
           .init(table: "notes", column: "id", device: "device-2", name: "laptop", here: "id TEXT", there: "id INT"),
           .init(table: "notes", column: "", device: "device-2", name: nil, here: "", there: "CHECK (1)"),
-        ], leftOut: ["an index"], policies: [.init(table: "notes", column: "stars", policy: "counter")]),
+        ], leftOut: ["an index"], undescribed: ["drafts"],
+        policies: [.init(table: "notes", column: "stars", policy: "counter")]),
       SchemaReport(
         applied: false,
         missing: [.init(table: "n", exists: true, former: "m", columns: [], statements: [], refusal: nil)]),

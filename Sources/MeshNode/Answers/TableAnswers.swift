@@ -133,6 +133,7 @@ struct TableAnswers: NodePart {
           table: different.table, column: different.column, device: different.device.description,
           name: devices.name(of: different.device), here: different.here, there: different.there)
       }, leftOut: try store.schema.leftOut(trusts: devices.isTrusted) + leftOut,
+      undescribed: try store.held.undescribed(),
       policies: try store.schema.columnPolicies().map {
         SchemaReport.Policy(table: $0.table, column: $0.column, policy: $0.policy.name)
       })

@@ -77,6 +77,16 @@ package struct StoreHeld: StorePart {
     }
   }
 
+  /// Returns the tables that held records need, and that no device has described.
+  package func undescribed() throws -> [String] {
+    try read { transaction in
+      let described = Set(
+        try ForeignSchemas(transaction: transaction).list(trusts: { _ in false }).map(\.table.name.folded))
+      return try transaction.recordRows.tables(held: .unknownTable).map(transaction.catalog.tableName)
+        .filter { !described.contains($0.folded) }.sorted()
+    }
+  }
+
   /// Makes the next calls of `apply` check every held record again.
   package func retry() throws { try write { try $0.work.requestShow() } }
 }

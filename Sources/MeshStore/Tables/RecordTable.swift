@@ -69,10 +69,27 @@ struct RecordTable {
 
   // MARK: The records of a zone
 
+  func list(_ zone: Int64, of table: Int64, limit: Int) throws -> [RecordRef] {
+    try sql.all(
+      "SELECT tbl, key FROM mesh_record WHERE tbl = ? AND zone = ? LIMIT ?",
+      [.integer(table), .integer(zone), .count(limit)]
+    ) { $0.ref(0) }
+  }
+
   func list(_ zone: Int64, limit: Int) throws -> [RecordRef] {
     try sql.all("SELECT tbl, key FROM mesh_record WHERE zone = ? LIMIT ?", [.integer(zone), .count(limit)]) {
       $0.ref(0)
     }
+  }
+
+  /// Returns the tables that have records held for a reason, except former names of tables.
+  func tables(held reason: HeldReason) throws -> [Int64] {
+    try sql.all(
+      """
+      SELECT DISTINCT tbl FROM mesh_record WHERE extra IS NOT NULL AND held = ?
+        AND tbl NOT IN (SELECT origin FROM mesh_table WHERE origin IS NOT NULL)
+      """, [.integer(reason.rawValue)]
+    ) { $0.integer(0) }
   }
 
   /// Returns the next records that are not wholly in their tables, ordered by table and key.

@@ -22,6 +22,8 @@ extension Replica {
 
   /// The number of refused change sets since the start, by reason.
   package var refusals: [String: Int] { incidents.refusals }
+  /// True if some of them were refused for another reason than their author's permission or certificate.
+  package var hasRefusedFaults: Bool { refusals.keys.contains { Cutoffs.Refusal(rawValue: $0) == nil } }
   /// The number of rows that were compared with the merged values since the start, and of those that had changed
   /// unnoticed.
   package var compared: (rows: Int, differences: Int) { localWrites.compared }

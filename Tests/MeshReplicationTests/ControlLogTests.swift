@@ -122,6 +122,7 @@ import Testing
     try mesh.give(.changeSets(zone, [later.bytes]), to: 1, carrier)
     #expect(try mesh.nodes[1].replica.zoneViews.view(zone)?.cuts == [])
     #expect(mesh.nodes[1].replica.refusals == ["author-revoked": 1])
+    #expect(!mesh.nodes[1].replica.hasRefusedFaults)
     #expect(mesh.nodes[1].store.storedVector(zone)[author] == 1)
     #expect(mesh.title(1, "a") == .text("before"))
   }

@@ -61,6 +61,7 @@ import Testing
     let beside = try changeSet(by: 1, citing: grants[0], title: "lie", as: InstanceID(77))
     try mesh.give(.changeSets(zone, [beside.bytes]), to: 0, other)
     #expect(mesh.title(0, "forged") == nil && mesh.nodes[0].replica.refusals["not-permitted"] == 4)
+    #expect(!mesh.nodes[0].replica.hasRefusedFaults)
     try mesh.give(.changeSets(zone, [changeSet(by: 1, citing: grants[0], title: "true").bytes]), to: 0, other)
     #expect(mesh.title(0, "forged") == .text("true"), "the same by who may")
   }

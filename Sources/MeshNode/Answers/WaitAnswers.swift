@@ -223,6 +223,11 @@ struct WaitAnswers: NodePart {
     if let revocation = NodeChecks(context: context).revocation {
       return Refusal(code: "device.revoked", message: "\(revocation.what) \(revocation.wayOut ?? "")")
     }
+    let work = NodeChecks(context: context).workCheck()
+    if work.state == .alarm {
+      return Refusal(
+        code: "peers.none", message: "no other device is connected. \(work.what) \(work.wayOut ?? "")", exit: .noMember)
+    }
     let tried = awaitedAddresses.map { address -> String in
       guard let dial = addresses.dials[address] else { return "\(address): not tried yet" }
       let outcome = dial.lastError.map { printable($0) } ?? "no answer yet"

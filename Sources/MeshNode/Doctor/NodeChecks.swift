@@ -65,14 +65,22 @@ struct NodeChecks: NodePart {
   }
 
   func refusalCheck() -> HealthCheck {
-    guard !replica.refusals.isEmpty else { return HealthCheck("refused", .ok, "No change set was refused.") }
-    let reasons = replica.refusals.sorted { $0.key < $1.key }.map { "\($0.value) \(printable($0.key))" }
+    let refusals = replica.refusals
+    guard !refusals.isEmpty else { return HealthCheck("refused", .ok, "No change set was refused.") }
+    let all = refusals.sorted { $0.key < $1.key }.map { "\($0.value) \(printable($0.key))" }.joined(separator: ", ")
+    // A permission that ends while its holder writes is no fault, and the holder has receipts.
+    guard replica.hasRefusedFaults else {
+      return HealthCheck(
+        "refused", .ok,
+        "Change sets were refused since the start, because their authors' permission or certificate does not cover them: "
+          + "\(all).", figures: refusals)
+    }
     return HealthCheck(
-      "refused", .warning, "Change sets were refused since the start: \(reasons.joined(separator: ", ")).",
+      "refused", .warning, "Change sets were refused since the start: \(all).",
       wayOut:
         "mesh kept none of them. The device that sent them may only have passed them on; the log names it. If writes of "
         + "an honest device are missing, update mesh there and here.",
-      figures: replica.refusals)
+      figures: refusals)
   }
 
   /// The check that fails if the account has revoked this device, or nil if it hasn't.

@@ -351,6 +351,8 @@ public struct ShareChangeRequest: ControlRequest, Hashable {
   public var invite: String?
   /// Whether to keep the rows as private records when leaving.
   public var keepCopy: Bool?
+  /// Whether to leave even if no device of the share's owner has some of the BLOBs that were written here.
+  public var force: Bool?
   /// Whether to revert everything that the account ever wrote, on every device, when removing it.
   public var undo: Bool?
   /// The new title.
@@ -359,10 +361,11 @@ public struct ShareChangeRequest: ControlRequest, Hashable {
   /// Creates the request. Each act uses the parameters that it needs.
   public init(
     _ act: Act, share: String, account: String? = nil, permission: SharePermission? = nil, invite: String? = nil,
-    keepCopy: Bool? = nil, undo: Bool? = nil, title: String? = nil
+    keepCopy: Bool? = nil, force: Bool? = nil, undo: Bool? = nil, title: String? = nil
   ) {
     (self.act, self.share, self.account, self.permission) = (act, share, account, permission)
-    (self.invite, self.keepCopy, self.undo, self.title) = (invite, keepCopy, undo, title)
+    (self.invite, self.keepCopy, self.force) = (invite, keepCopy, force)
+    (self.undo, self.title) = (undo, title)
   }
 }
 

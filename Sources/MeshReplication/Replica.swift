@@ -32,6 +32,7 @@ package final class Replica: Part {
   package let peerViews: PeerViews
   /// Gives the assets that are here to others, and gives them up.
   package let copies: AssetCopies
+  private let deliveries: AssetDeliveries
   package let downloads: AssetDownloads
   package let shares: Shares
   package let administration: Administration
@@ -64,6 +65,7 @@ package final class Replica: Part {
     exchange = AccountExchange(context: context)
     cutoffs = Cutoffs(context: context, standings: standings)
     copies = AssetCopies(context)
+    deliveries = AssetDeliveries(context: context)
     downloads = AssetDownloads(context, copies)
     logs = ControlLogs(context, copies)
     keys = KeyRing(context, logs)
@@ -257,9 +259,13 @@ package final class Replica: Part {
 
     case .assetWant(let zone, let asset, let chunks): try copies.give(link, zone, asset, chunks)
     case .assetChunk(_, let asset, let index, let bytes): try downloads.learnChunk(link, index, asset, bytes, now: now)
-    case .assetHas(_, let asset, let chunks): downloads.learnChunks(link, asset, chunks, now: now)
+    case .assetHas(let zone, let asset, let chunks):
+      try deliveries.learn(link, zone, asset, chunks)
+      downloads.learnChunks(link, asset, chunks, now: now)
     case .assetBacklog(let zone, let backlog):
-      if sessions.isCommon(zone, link) { sessions[link]?.progress.lacks(zone, backlog) }
+      guard sessions.isCommon(zone, link) else { break }
+      sessions[link]?.progress.lacks(zone, backlog)
+      try deliveries.noteBacklog(link, zone)
 
     case .want(let zone, let vector): try membership.meet(zone, link, wanted: vector, now: now)
     case .admitted, .announceOnly, .credit, .ping, .pong: break

@@ -379,6 +379,10 @@ extension ShareCommand {
         If you have read-write permission, you can also leave by deleting the root record. If you kept a copy, delete it before \
         you join again: the copy has the rows.
 
+        mesh refuses to leave as long as no device of the share's owner has all BLOBs that were written on this machine. \
+        mesh wait waits for them. --force leaves at once: the others never get the rest, and mesh share receipt has the BLOBs, up \
+        to 64 MiB for each row.
+
         Examples:
           mesh share leave Groceries
           mesh share leave Groceries --keep-copy
@@ -388,9 +392,12 @@ extension ShareCommand {
     @OptionGroup var json: JSONFlag
     @Argument(help: "The share's id or title.") var share: String
     @Flag(help: "Keep the rows, as private records.") var keepCopy = false
+    @Flag(name: .customLong("force"), help: "Leave even if BLOBs that were written here have not arrived.")
+    var isForced = false
 
     func run() async throws {
-      try await ShareCommand.change(ShareChangeRequest(.leave, share: share, keepCopy: keepCopy), home, json)
+      try await ShareCommand.change(
+        ShareChangeRequest(.leave, share: share, keepCopy: keepCopy, force: isForced), home, json)
     }
   }
 

@@ -71,6 +71,6 @@ enum RequestSamples {
     ShareJoinRequest(link: "mesh-share-x", claims: true, peers: ["a:1"]),
     ShareChangeRequest(
       .setPermission, share: "list", account: "account-2", permission: .readOnly, invite: "control-1", keepCopy: true,
-      undo: true, title: "other"), ShareReceiptRequest(share: "list", restore: true, discard: true),
+      force: true, undo: true, title: "other"), ShareReceiptRequest(share: "list", restore: true, discard: true),
   ]
 }

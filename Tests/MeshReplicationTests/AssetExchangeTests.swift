@@ -117,6 +117,7 @@ import Testing
     try world.mesh.give(.assetChunk(world.zone, world.asset.id, asked, world.bytes.reversed()), to: 1, world.link)
     #expect(world.mesh.nodes[1].closed.contains { $0.contains("manifest") })
     #expect(world.mesh.nodes[1].replica.refusals["wrong-chunk"] == 1)
+    #expect(world.mesh.nodes[1].replica.hasRefusedFaults)
     let link = try world.mesh.admit(2, to: 1)
     let wants = (world.mesh.nodes[1].sent[link] ?? []).contains { if case .assetWant = $0 { true } else { false } }
     #expect(!wants, "nor is it asked again")
@@ -353,6 +354,88 @@ import Testing
     }
     #expect(try holders(0) == .nobody(asked: 0), "it is the owner's, and the other a participant")
     #expect(try holders(1) == .held(by: mesh.nodes[0].device))
+  }
+
+  @Test("a participant's BLOB counts as delivered once a device of the owner has all of it")
+  func delivery() throws {
+    let mesh = try TestMesh([1, 1, 1])
+    let zone = try mesh.share()
+    for node in [1, 2] { try mesh.join(node, mesh.invite(zone), at: 0) }
+    for node in [1, 2, 1] { try mesh.meet(node, 0) }
+    func write(_ size: Int) throws {
+      let fields: [String: Value] = ["title": .text("t"), "image": .blob(content(size))]
+      mesh.nodes[1].store.write(Self.photo, fields, zone: zone)
+      mesh.nodes[1].replica.databaseChanged()
+      try mesh.pump()
+      try mesh.wait(300)
+    }
+    func undelivered() -> Int { mesh.nodes[1].store.undelivered(zone, limit: 99).count }
+    try write(2 * Limits.chunk)
+    #expect(undelivered() == 1)
+    try mesh.connect(1, 2)
+    try mesh.pump()
+    try mesh.wait(300)
+    #expect(shown(mesh, 2) != nil && undelivered() == 1, "another participant's copy doesn't count")
+    try mesh.connect(1, 0)
+    try mesh.pump()
+    try mesh.wait(300)
+    #expect(shown(mesh, 0) != nil && undelivered() == 0)
+    mesh.part(1, 0)
+    try write(3 * Limits.chunk)
+    #expect(undelivered() == 1)
+  }
+
+  @Test("an owner is asked for every BLOB again after each backlog, and only complete ones are delivered")
+  func deliveryQuestions() throws {
+    let mesh = try TestMesh([1, 1])
+    let zone = try mesh.share()
+    try mesh.join(1, mesh.invite(zone), at: 0)
+    try mesh.meet(1, 0)
+    let count = 150
+    for index in 0..<count {
+      let record = RecordName(table: "list", key: .text("photo \(index)"))
+      mesh.nodes[1].store.write(record, ["image": .blob(content(2 * Limits.chunk, index))], zone: zone)
+    }
+    mesh.nodes[1].replica.databaseChanged()
+    try mesh.pump()
+    func undelivered() -> [AssetID] { mesh.nodes[1].store.undelivered(zone, limit: 999).map(\.id) }
+    let all = undelivered()
+    #expect(all.count == count)
+    let link = try mesh.admit(0, to: 1)
+    try mesh.give(.controlHeads(zone, mesh.nodes[1].replica.shareState(zone)?.heads ?? []), to: 1, link)
+    try mesh.give(.want(zone, VersionVector()), to: 1, link)
+    var seen = mesh.nodes[1].sent[link]?.count ?? 0
+    /// Answers all questions, and returns how many there were.
+    func answer(_ chunks: (AssetID) -> ChunkSet?) throws -> Int {
+      var answered = 0
+      while true {
+        let sent = mesh.nodes[1].sent[link] ?? []
+        let asked = sent.dropFirst(seen).compactMap {
+          if case .assetWant(zone, let asset, 0..<0) = $0 { asset } else { nil }
+        }
+        seen = sent.count
+        guard !asked.isEmpty else { return answered }
+        #expect(asked.count <= 64)
+        answered += asked.count
+        for asset in asked { try mesh.give(.assetHas(zone, asset, chunks(asset)), to: 1, link) }
+      }
+    }
+    func backlog() throws { try mesh.give(.assetBacklog(zone, AssetBacklog()), to: 1, link) }
+    var (part, whole) = (ChunkSet(count: 2), ChunkSet(count: 2))
+    part.insert(0)
+    for chunk in 0..<2 { whole.insert(chunk) }
+    try backlog()
+    #expect(try answer { $0 == all[0] ? nil : part } == count)
+    #expect(undelivered() == all)
+    try backlog()
+    #expect(try answer { $0 == all[9] ? part : whole } == count)
+    #expect(undelivered() == [all[9]])
+    // A peer may answer more than it was asked.
+    try mesh.give(.assetHas(zone, all[9], whole), to: 1, link)
+    #expect(undelivered() == [all[9]])
+    try backlog()
+    #expect(try answer { _ in whole } == 1)
+    #expect(undelivered().isEmpty)
   }
 
   @Test("a node gives a BLOB's chunks only to devices of the BLOB's zone") func nobodyElseLearnsOfAnAsset() throws {

@@ -450,6 +450,42 @@ extension Daemons {
       }
     }
 
+    @Test("a participant that leaves is told of BLOBs that have not arrived, and keeps them as receipts if it insists")
+    func leavingWithBLOBs() async throws {
+      try await MeshProcess.scope(nodes: 3) { nodes in
+        let (alice, bob, carol) = (nodes[0], nodes[1], nodes[2])
+        for (node, name) in zip(nodes, ["alice", "bob", "carol"]) { _ = try await account(node, name) }
+        try await alice.sqlite("INSERT INTO notes VALUES ('n1', 'milk', 1)")
+        try await alice.done("share", "create", "notes", "n1", "--title", "Shared")
+        try await alice.done("asset", "policy", "tags", "on-demand")
+        for node in [bob, carol] {
+          try await join(node, alice, "read-write")
+          try await arrives(node, "the root record", "SELECT count(*) FROM notes", "1")
+        }
+        try await bob.sqlite("INSERT INTO tags VALUES ('t1', 'n1', randomblob(50000))")
+        try await carol.sqlite("INSERT INTO tags VALUES ('t2', 'n1', randomblob(70000))")
+        try await arrives(alice, "the rows", "SELECT count(*) FROM tags", "2")
+        for (node, size) in [(bob, "50 kB"), (carol, "70 kB")] {
+          let refused = try await node.run("share", "leave", "Shared")
+          #expect(refused.status == ExitStatus.refused.rawValue)
+          #expect(refused.stderr.contains("1 BLOB (\(size))") && refused.stderr.contains("--force"))
+        }
+        try await carol.done("share", "leave", "Shared", "--force")
+        try await arrives(carol, "the share's end", "SELECT count(*) FROM notes", "0")
+        let receipts = try await carol.report(ShareReceiptReport.self, "share", "receipt", "Shared").receipts
+        #expect(receipts.map(\.table) == ["tags"] && receipts[0].values?.keys.sorted() == ["name"])
+        try await alice.done("asset", "policy", "tags", "always")
+        try await arrives(alice, "bob's BLOB", "SELECT length(name) FROM tags WHERE id = 't1'", "50000")
+        let missing = try await alice.report(AssetReport.self, "asset", "show", "tags", "t2").assets
+        #expect(missing.map(\.state) == [.absent])
+        #expect(missing[0].reason?.contains("is not in the share any more") == true)
+        try await bob.done("wait")
+        try await bob.done("share", "leave", "Shared")
+        try await arrives(bob, "the share's end", "SELECT count(*) FROM notes", "0")
+        #expect(try await bob.report(ShareReceiptReport.self, "share", "receipt", "Shared").receipts.isEmpty)
+      }
+    }
+
     @Test("a participant that leaves may keep a copy, and a stopped share ends for all")
     func whoLeavesKeepsACopyOrNoneAndAStoppedShareIsOver() async throws {
       try await MeshProcess.scope(nodes: 3) { nodes in

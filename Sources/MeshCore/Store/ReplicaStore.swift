@@ -235,6 +235,11 @@ package protocol AssetStore {
   func assetBacklog(_ zone: ZoneID, absent: Set<AssetID>) throws -> AssetBacklog
   /// Saves which device had chunks of an asset that is incomplete here, when that device disconnects.
   func noteSources(_ sources: [AssetID: DeviceID], now: Int64) throws
+  /// Returns the assets that this device wrote into a zone of another account, and that no device of that account is
+  /// known to have, ordered by id.
+  func undelivered(_ zone: ZoneID, limit: Int) throws -> [Asset]
+  /// Notes that a device of the zone's owner has these assets.
+  func noteDelivered(_ assets: Set<AssetID>, in zone: ZoneID) throws
   /// Keeps a chunk that arrived, if a row waits for it and it matches the asset's manifest.
   func stage(_ bytes: [UInt8], chunk index: Int, of asset: AssetID) throws -> ChunkOutcome
   /// Writes complete assets into the rows that wait for them, in one bounded step. Leaves rows that wait for their

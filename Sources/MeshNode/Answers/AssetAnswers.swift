@@ -253,6 +253,10 @@ struct AssetAnswers: NodePart {
     var text = Self.absent
     if let source = place.lastSource {
       text += "; \(name(source.device)) had some of it when it left"
+    } else if let writer = place.writer, let state = replica.shareState(place.zone),
+      let account = state.account(of: writer), state.permission(account) == nil
+    {
+      text += "; \(name(writer)), which wrote it, is not in the share any more: mesh share receipt may have it there"
     } else if let writer = place.writer, writer != replica.device {
       let isConnected = replica.peerViews.all.contains { $0.device == writer }
       text +=

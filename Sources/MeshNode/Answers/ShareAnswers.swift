@@ -160,7 +160,9 @@ struct ShareAnswers: NodePart {
       try replica.shares.setPermission(
         request.permission.map(Permission.init) ?? .readOnly, of: try subject(), in: zone, now: time.now)
     case .remove: try replica.shares.remove(try subject(), from: zone, undoing: request.undo ?? false, now: time.now)
-    case .leave: try replica.shares.leave(zone, keepingCopy: request.keepCopy ?? false, now: time.now)
+    case .leave:
+      if request.force != true { try checkDelivered(zone) }
+      try replica.shares.leave(zone, keepingCopy: request.keepCopy ?? false, now: time.now)
     case .stop: try replica.shares.stop(zone, now: time.now)
     case .rename:
       let title = request.title ?? ""
@@ -168,6 +170,19 @@ struct ShareAnswers: NodePart {
       try replica.shares.rename(zone, title, now: time.now)
     }
     return try report(zone)
+  }
+
+  /// Throws a `Refusal` if BLOBs that were written here would be lost for the others.
+  private func checkDelivered(_ zone: ZoneID) throws {
+    let undelivered = try store.assets.undelivered(zone, limit: .max)
+    guard !undelivered.isEmpty else { return }
+    let size = undelivered.reduce(0) { $0.saturatingAdding($1.size) }
+    throw Refusal(
+      code: "share.undelivered",
+      message:
+        "\(undelivered.count.counted("BLOB", "BLOBs")) (\(size.asBytes)) of those that were written here have not "
+        + "arrived at a device of the share's owner, and if this account leaves, the others never get them. mesh wait waits for "
+        + "them; mesh peers shows who is connected. To leave all the same, add --force.")
   }
 
   func receipt(_ request: ShareReceiptRequest) throws -> ShareReceiptReport {

@@ -10,6 +10,7 @@ struct Session {
   var keys = KeyProgress()
   var schema = SchemaProgress()
   var chunks = ChunkProgress()
+  var deliveries = DeliveryProgress()
   var progress = PeerProgress()
   var membership = MembershipProgress()
   var outflow = Outflow()

@@ -128,6 +128,20 @@ extension StoreAssets {
     StoreError(.unknownTable, "no synchronized table is called \(name); mesh status lists them")
   }
 
+  package func undelivered(_ zone: ZoneID, limit: Int) throws -> [Asset] {
+    try read { transaction in
+      guard let row = try transaction.counters.read(zone) else { return [] }
+      return try transaction.assets.undelivered(in: row.id, limit: limit)
+    }
+  }
+
+  package func noteDelivered(_ assets: Set<AssetID>, in zone: ZoneID) throws {
+    try write(isDurable: false) { transaction in
+      guard let row = try transaction.counters.read(zone) else { return }
+      for asset in assets { try transaction.assets.noteDelivered(asset, in: row.id) }
+    }
+  }
+
   /// Saves which devices had chunks of assets and disconnected.
   package func noteSources(_ sources: [AssetID: DeviceID], now: Int64) throws {
     try write(isDurable: false) { transaction in

@@ -18,7 +18,7 @@ extension Transaction {
     let rows = try pending.forbidden(limit: Choices.slice)
     try pending.remove(rows.map(\.id))
     var merged: [Int64: Set<RecordRef>] = [:]
-    var (written, deleted): (Set<Written>, Set<Written>) = ([], [])
+    var (written, deleted): (Set<WrittenRecord>, Set<WrittenRecord>) = ([], [])
     var former: [RecordRef: Set<Int64>] = [:]
     for row in rows {
       guard let table = catalog.table(row.table) else { continue }
@@ -28,7 +28,7 @@ extension Transaction {
         merged[row.zone, default: []].insert(ref)
         continue
       }
-      let place = Written(zone: row.zone, ref: ref)
+      let place = WrittenRecord(zone: row.zone, ref: ref)
       written.insert(place)
       switch row.op {
       case PendingSlice.Op.was: former[ref, default: []].insert(table.successors[row.word] ?? row.word)
@@ -76,8 +76,8 @@ extension Transaction {
   /// Replaces the values of counters with what programs added to them.
   ///
   /// - Parameter columns: The columns whose values before the writes are known. Other writes are assignments.
-  private func counted(
-    _ values: [Int64: Value], over shown: [Int64: Value], _ columns: Set<Int64>, _ place: Written
+  func counted(
+    _ values: [Int64: Value], over shown: [Int64: Value], _ columns: Set<Int64>, _ place: WrittenRecord
   ) throws -> [Int64: Value] {
     guard !columns.isEmpty, let table = catalog.table(place.ref.table), let device,
       let instance = try counters.read(id: place.zone)?.instance
@@ -98,11 +98,11 @@ extension Transaction {
 
   /// Returns the values that a program wrote to a record. They are in its row, or beside it if another zone's record
   /// now has the row.
-  private func values(_ place: Written, _ room: inout Int) throws -> [Int64: Value]? {
+  private func values(_ place: WrittenRecord, _ room: inout Int) throws -> [Int64: Value]? {
     try held(place)?.extra ?? row(place.ref, &room)
   }
 
-  private func held(_ place: Written) throws -> StoredRecord? {
+  private func held(_ place: WrittenRecord) throws -> StoredRecord? {
     guard let zone = try counters.read(id: place.zone),
       let record = try ZoneRecords(self, zone: zone).load(place.ref), record.isAlive, record.held != nil
     else { return nil }
@@ -136,10 +136,10 @@ extension Transaction {
 }
 
 /// A record with pending notes that its zone no longer accepts.
-private struct Written: Hashable, Comparable {
+struct WrittenRecord: Hashable, Comparable {
   let zone: Int64
   let ref: RecordRef
-  static func < (left: Written, right: Written) -> Bool {
+  static func < (left: WrittenRecord, right: WrittenRecord) -> Bool {
     (left.ref.table, left.ref.key, left.zone) < (right.ref.table, right.ref.key, right.zone)
   }
 }

@@ -7,12 +7,22 @@ extension Router {
   func giveUp(_ zone: Int64) throws {
     try turnBack(zone)
     var room = StoreLimits.assetInMemory
+    // The row has the values of all its notes. Those in later slices add only other columns.
+    var kept: [RecordRef: Set<Int64>] = [:]
     while true {
       let slice = try PendingSlice.read(transaction, .log, zone: zone)
       guard slice.count > 0 else { break }
       for entry in slice.entries {
-        guard let values = try written(entry, &room), !values.isEmpty else { continue }
-        try transaction.noteReceipt(entry.ref, values, zone: zone, .cut, now: entry.wall)
+        let known = kept[entry.ref] ?? []
+        guard let values = try written(entry, &room)?.filter({ !known.contains($0.key) }), !values.isEmpty else {
+          continue
+        }
+        kept[entry.ref, default: []].formUnion(values.keys)
+        var before: [Int64: Value] = [:]
+        if !entry.isInserted { for column in values.keys { before[column] = entry.before(column) } }
+        let record = WrittenRecord(zone: zone, ref: entry.ref)
+        let counted = try transaction.counted(values, over: before, Set(before.keys), record)
+        try transaction.noteReceipt(entry.ref, counted, zone: zone, .cut, now: entry.wall)
       }
       try transaction.pending.removeFirst(slice.count, of: zone)
     }

@@ -92,7 +92,8 @@ package enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
         + "each keeps what others overwrote, up to keep-blobs in its config.toml."
     case .stillShown(let column):
       "the row still shows the former BLOB in \(column), because the newer one is not on this machine. Run mesh asset fetch "
-        + "TABLE KEY first: then this machine keeps the former BLOB, and this command restores it."
+        + "TABLE KEY first: then this machine keeps the former BLOB, and this command restores it. If no device has the newer one "
+        + "any more (mesh asset show TABLE KEY), read the former one out of the row, set the column to NULL, and write it again."
     case .changed: "the record was written to meanwhile: look at the row, and run the command again."
     case .refused(let text, let values):
       "the table refuses what was to be restored: \(text). Write the row yourself, with values that fit. Refused were: "

@@ -200,7 +200,11 @@ final class ZoneRecords {
     let former = transaction.catalog.table(ref.table)?.successors ?? [:]
     let isFormer = { (use: StoredRecord.AssetUse) in !use.isShown && former[use.column] != nil }
     guard uses != old || !former.isEmpty && uses.contains(where: isFormer) else { return }
-    try transaction.assets.replaceUses(of: ref, in: zone.id, uses, isFormer: isFormer)
+    // In the account's own zones, a BLOB is not lost when the account loses a share.
+    let isGuest = try catalog.zones().entries[zone.id]?.role == .readWrite
+    try transaction.assets.replaceUses(of: ref, in: zone.id, uses, isFormer: isFormer) { use in
+      try isGuest && use.author != 0 && catalog.author(use.author).device == transaction.device
+    }
     transaction.staged.noteUses(of: Set(uses.map(\.asset)), replacing: Set(old.map(\.asset)))
   }
 

@@ -217,20 +217,58 @@ struct AssetTable {
 
   /// Replaces the uses of a record.
   ///
-  /// - Parameter isFormer: Whether a use is under a column's former name. Nothing waits for its bytes.
+  /// - Parameters:
+  ///   - isFormer: Whether a use is under a column's former name. Nothing waits for its bytes.
+  ///   - isUndelivered: Whether a new use is of a BLOB that others may not have. A use that stays keeps its mark.
   func replaceUses(
-    of ref: RecordRef, in zone: Int64, _ uses: Set<StoredRecord.AssetUse>, isFormer: (StoredRecord.AssetUse) -> Bool
+    of ref: RecordRef, in zone: Int64, _ uses: Set<StoredRecord.AssetUse>, isFormer: (StoredRecord.AssetUse) -> Bool,
+    isUndelivered: (StoredRecord.AssetUse) throws -> Bool
   ) throws {
     let place = ref.place(in: zone)
+    let marks = Dictionary(
+      try sql.all("SELECT col, asset, undelivered FROM mesh_asset_use WHERE tbl = ? AND key = ? AND zone = ?", place) {
+        ($0.integer(0), (asset: $0.bytes(1), isSet: $0.integer(2) == 1))
+      }, uniquingKeysWith: { first, _ in first })
     try sql.run("DELETE FROM mesh_asset_use WHERE tbl = ? AND key = ? AND zone = ?", place)
     for use in uses {
+      let mark = try marks[use.column].flatMap { $0.asset == use.asset.bytes ? $0.isSet : nil } ?? isUndelivered(use)
       try sql.run(
-        "INSERT INTO mesh_asset_use (tbl, key, zone, col, asset, shown, author) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        """
+        INSERT INTO mesh_asset_use (tbl, key, zone, col, asset, shown, author, undelivered) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        """,
         place + [
           .integer(use.column), .blob(use.asset.bytes), .integer(isFormer(use) ? 2 : use.isShown ? 1 : 0),
-          .integer(use.author),
+          .integer(use.author), .integer(mark ? 1 : 0),
         ])
     }
+  }
+
+  /// Returns the BLOBs in rows of a zone that this device wrote and that no device of the zone's owner is known to have.
+  func undelivered(in zone: Int64, limit: Int) throws -> [Asset] {
+    try sql.all(
+      """
+      SELECT name, size FROM mesh_asset
+      WHERE name IN (SELECT asset FROM mesh_asset_use WHERE zone = ? AND undelivered = 1 AND shown = 1)
+      ORDER BY name LIMIT ?
+      """, [.integer(zone), .count(limit)]
+    ) { row in AssetID(row.bytes(0)).map { Asset(id: $0, size: Int(row.integer(1))) } }.compactMap(\.self)
+  }
+
+  /// Returns the columns of a record with such BLOBs.
+  func undeliveredColumns(of ref: RecordRef, in zone: Int64) throws -> Set<Int64> {
+    Set(
+      try sql.all(
+        """
+        SELECT col FROM mesh_asset_use WHERE tbl = ? AND key = ? AND zone = ? AND undelivered = 1 AND shown = 1
+        """, ref.place(in: zone)
+      ) { $0.integer(0) })
+  }
+
+  /// Notes that a device of the zone's owner has a BLOB.
+  func noteDelivered(_ asset: AssetID, in zone: Int64) throws {
+    try sql.run(
+      "UPDATE mesh_asset_use SET undelivered = 0 WHERE asset = ? AND zone = ? AND undelivered = 1",
+      [.blob(asset.bytes), .integer(zone)])
   }
 
   /// Handles new columns whose name was a former name of another column. They are columns of their own again.

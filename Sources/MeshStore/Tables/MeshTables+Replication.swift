@@ -11,7 +11,7 @@ extension MeshTables {
   ]
 
   /// The indexes that are created once the tables have the columns of this format.
-  static let indexes = [assetWaiting, conflictCause, layoutColumns, pendingRouted]
+  static let indexes = [assetWaiting, assetUndelivered, conflictCause, layoutColumns, pendingRouted]
 
   /// Brings tables of an earlier format up to this one.
   static func update(_ db: Database, from format: Int) throws {
@@ -61,6 +61,7 @@ extension MeshTables {
     if format < 13 { try add("rules BLOB", to: "mesh_foreign_schema", db) }
     if format < 23 { try add("names BLOB", to: "mesh_foreign_schema", db) }
     if format < 24 { try add("dismissed INTEGER NOT NULL DEFAULT 0", to: "mesh_conflict", db) }
+    if format < 25 { try add("undelivered INTEGER NOT NULL DEFAULT 0", to: "mesh_asset_use", db) }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
 
@@ -354,6 +355,8 @@ extension MeshTables {
       shown INTEGER NOT NULL,                     -- 1: it is in the row; 0: the row waits for it, or the record is held;
                                                   -- 2: it is under a column's former name, and nothing waits for it
       author INTEGER NOT NULL DEFAULT 0,          -- mesh_author.id of who wrote it into the record; 0: not known
+      undelivered INTEGER NOT NULL DEFAULT 0,     -- 1: this device wrote it into a share of another account, and no device
+                                                  -- of the share's owner has said that it has all of it
       PRIMARY KEY (tbl, key, zone, col)
     ) WITHOUT ROWID
     """
@@ -371,6 +374,9 @@ extension MeshTables {
 
   static let assetWaiting =
     "CREATE INDEX IF NOT EXISTS mesh_asset_waiting ON mesh_asset_use (zone, asset) WHERE shown = 0"
+
+  static let assetUndelivered =
+    "CREATE INDEX IF NOT EXISTS mesh_asset_undelivered ON mesh_asset_use (zone) WHERE undelivered = 1"
 
   /// A member can write rows with any number of different columns.
   static let layoutColumns = "CREATE INDEX IF NOT EXISTS mesh_layout_columns ON mesh_layout (tbl, columns)"

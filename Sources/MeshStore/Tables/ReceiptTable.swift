@@ -23,13 +23,28 @@ struct ReceiptTable {
 
   /// Returns the receipts of a zone, oldest first.
   func list(_ zone: Int64) throws -> [Entry] {
-    try sql.all(
-      "SELECT id, tbl, key, extra, reason, noted FROM mesh_receipt WHERE zone = ? ORDER BY id", [.integer(zone)]
-    ) { row in
-      Entry(
-        id: row.integer(0), ref: row.ref(1), values: try row.optionalBytes(3).map { try ExtraValues.decode($0) },
-        reason: Receipt.Reason(rawValue: row.integer(4)) ?? .cut, noted: row.integer(5))
-    }
+    try sql.all("\(Self.select) WHERE zone = ? ORDER BY id", [.integer(zone)], Self.entry)
+  }
+
+  /// Returns the oldest receipt of a zone with a greater id. One receipt can have many megabytes.
+  func next(_ zone: Int64, after id: Int64) throws -> Entry? {
+    try sql.first(
+      "\(Self.select) WHERE zone = ? AND id > ? ORDER BY id LIMIT 1", [.integer(zone), .integer(id)], Self.entry)
+  }
+
+  /// Returns whether a zone has a receipt of a record.
+  func has(_ ref: RecordRef, in zone: Int64) throws -> Bool {
+    try sql.exists(
+      "SELECT 1 FROM mesh_receipt WHERE zone = ? AND tbl = ? AND key = ?",
+      [.integer(zone), .integer(ref.table), ref.key])
+  }
+
+  private static let select = "SELECT id, tbl, key, extra, reason, noted FROM mesh_receipt"
+
+  private static func entry(_ row: PreparedStatement) throws -> Entry {
+    Entry(
+      id: row.integer(0), ref: row.ref(1), values: try row.optionalBytes(3).map { try ExtraValues.decode($0) },
+      reason: Receipt.Reason(rawValue: row.integer(4)) ?? .cut, noted: row.integer(5))
   }
 
   func insert(

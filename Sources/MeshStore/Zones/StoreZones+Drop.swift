@@ -40,15 +40,19 @@ private struct ZoneRemoval: Step {
   func dropRecords(
     _ row: ZoneCounters, keepingCopy: Bool, _ refused: [RecordRef: String], now: Int64
   ) throws -> Bool {
-    let refs = try recordRows.list(row.id, limit: Choices.slice)
+    let refs = try nextRecords(of: row.id)
     guard !refs.isEmpty else { return false }
     let records = ZoneRecords(transaction, zone: row)
     let materialiser = try Materialiser(records, transaction.progress(), refused: refused)
     // The records now belong to the private zone, although the records that they refer to are not removed yet.
     let own = try catalog.zones().privateZone
-    for ref in refs {
+    var kept = 0
+    // A slice with many BLOBs would keep the lock for too long.
+    for ref in refs where kept < StoreLimits.assetInMemory / 4 {
       guard let old = try records.load(ref) else { continue }
       let isUnnoticed = try old.isShown && materialiser.notes.isUnnoticed(ref, old, records.state(ref, old))
+      // The marks go with the record.
+      let undelivered = try transaction.assets.undeliveredColumns(of: ref, in: row.id)
       try materialiser.stopWaiting(ref)
       try records.remove(ref, old)
       guard old.isShown, let table = catalog.table(ref.table) else { continue }
@@ -56,7 +60,8 @@ private struct ZoneRemoval: Step {
         reached(.copyKept)
         try pending.note(ref, PendingSlice.Op.insert, wall: now, zone: own)
       } else {
-        try receiptForUnsent(ref, table, old, materialiser, isUnnoticed: isUnnoticed, now: now)
+        kept += try receiptForUnsent(
+          ref, table, old, undelivered, materialiser, isUnnoticed: isUnnoticed, now: now)
         try materialiser.vacate(ref, table)
         try materialiser.leave(ref, table)
       }
@@ -65,20 +70,39 @@ private struct ZoneRemoval: Step {
     return true
   }
 
+  /// Returns a slice of the zone's records. Children come before their parents, because a row whose parent is removed
+  /// leaves its table, and then nobody could tell any more what programs wrote to it.
+  private func nextRecords(of zone: Int64) throws -> [RecordRef] {
+    for table in catalog.tablesChildrenFirst {
+      let refs = try recordRows.list(zone, of: table.id, limit: Choices.slice)
+      if !refs.isEmpty { return refs }
+    }
+    return try recordRows.list(zone, limit: Choices.slice)
+  }
+
   /// Keeps the values of a row that nobody else has. A receipt outlives its zone.
   ///
-  /// - Parameter isUnnoticed: Whether a program wrote the row unnoticed. Nobody can tell which of its values are new.
+  /// - Parameters:
+  ///   - undelivered: The columns with BLOBs that this device wrote and others may not have.
+  ///   - isUnnoticed: Whether a program wrote the row unnoticed. Nobody can tell which of its values are new.
+  /// - Returns: The bytes that were read for the receipt.
   private func receiptForUnsent(
-    _ ref: RecordRef, _ table: TableForm, _ old: StoredRecord, _ materialiser: Materialiser, isUnnoticed: Bool,
-    now: Int64
-  ) throws {
-    let local = try materialiser.local.of(ref, table, old)
-    guard isUnnoticed || !local.isEmpty else { return }
+    _ ref: RecordRef, _ table: TableForm, _ old: StoredRecord, _ undelivered: Set<Int64>, _ materialiser: Materialiser,
+    isUnnoticed: Bool, now: Int64
+  ) throws -> Int {
+    let zone = materialiser.records.zone.id
+    let isRootGone = try catalog.zones().entries[zone]?.isRootGone ?? false
+    let own = try undelivered.union(materialiser.local.of(ref, table, old).keys)
+    // When a program deleted the root, the writes that were noted became receipts at once.
+    let isUnnoticed = try isUnnoticed && !(isRootGone && receipts.has(ref, in: zone))
+    guard isUnnoticed || !own.isEmpty else { return 0 }
     var room = StoreLimits.assetInMemory
     let row = try transaction.row(ref, &room)
+    // Rows that a program deleted with the share's root are not deleted for the others.
+    if row == nil, isRootGone || !isUnnoticed { return 0 }
     try transaction.noteReceipt(
-      ref, isUnnoticed ? row : (row ?? [:]).filter { local[$0.key] != nil }, zone: materialiser.records.zone.id, .cut,
-      now: now)
+      ref, isUnnoticed ? row : (row ?? [:]).filter { own.contains($0.key) }, zone: zone, .cut, now: now)
+    return StoreLimits.assetInMemory - room
   }
 
   /// Keeps the values that were local until a merge overwrote them. They were never sent, so nobody else lists them.

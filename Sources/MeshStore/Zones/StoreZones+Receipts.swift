@@ -32,24 +32,16 @@ extension StoreZones {
   ///
   /// - Returns: The number of written receipts, and the records that block others.
   package func restoreReceipts(_ zone: ZoneID) throws -> (written: Int, inTheWay: Set<RecordName>) {
-    try write { transaction in
-      guard let row = try transaction.counters.read(zone) else { return (0, []) }
-      let writer = ReceiptWriter(transaction: transaction)
-      var restored = 0
-      var inTheWay: Set<RecordName> = []
-      for receipt in try transaction.receipts.list(row.id) {
-        if let other = try writer.occupant(of: receipt.ref, receipt.values, besides: row) {
-          inTheWay.insert(RecordName(table: try transaction.catalog.tableName(other.table), key: other.key))
-          continue
-        }
-        guard try !writer.isFragment(receipt.ref, receipt.values, of: row),
-          try writer.writeAgain(receipt.ref, receipt.values)
-        else { continue }
-        try transaction.receipts.remove(receipt.id)
-        restored += 1
-      }
-      return (restored, inTheWay)
+    var (restored, inTheWay) = (0, Set<RecordName>())
+    var last: Int64? = 0
+    // Receipts with long BLOBs would keep the lock for long in one transaction.
+    while let after = last {
+      let slice = try write { try $0.restoreReceipts(zone, after: after) }
+      restored += slice.written
+      inTheWay.formUnion(slice.inTheWay)
+      last = slice.last
     }
+    return (restored, inTheWay)
   }
 
   /// Deletes a zone's receipts and their change sets. Returns the number of receipts.
@@ -63,6 +55,33 @@ extension StoreZones {
 }
 
 extension Transaction {
+  /// Writes some megabytes of a zone's receipts to the tables again.
+  ///
+  /// - Parameter id: The id of the last receipt of the slice before.
+  /// - Returns: The id of the last receipt of this slice, or nil if none follows.
+  fileprivate func restoreReceipts(
+    _ zone: ZoneID, after id: Int64
+  ) throws -> (written: Int, inTheWay: Set<RecordName>, last: Int64?) {
+    guard let row = try counters.read(zone) else { return (0, [], nil) }
+    let writer = ReceiptWriter(transaction: self)
+    var (written, inTheWay, last, bytes) = (0, Set<RecordName>(), id, 0)
+    while bytes < StoreLimits.assetInMemory / 4 {
+      guard let receipt = try receipts.next(row.id, after: last) else { return (written, inTheWay, nil) }
+      last = receipt.id
+      bytes += receipt.values?.values.reduce(0) { $0 + $1.encodedBound } ?? 0
+      if let other = try writer.occupant(of: receipt.ref, receipt.values, besides: row) {
+        inTheWay.insert(RecordName(table: try catalog.tableName(other.table), key: other.key))
+        continue
+      }
+      guard try !writer.isFragment(receipt.ref, receipt.values, of: row),
+        try writer.writeAgain(receipt.ref, receipt.values)
+      else { continue }
+      try receipts.remove(receipt.id)
+      written += 1
+    }
+    return (written, inTheWay, last)
+  }
+
   func noteReceipt(_ ref: RecordRef, _ values: [Int64: Value]?, zone: Int64, _ reason: Receipt.Reason, now: Int64)
     throws
   {

@@ -47,6 +47,19 @@ extension ModelStore {
 
   package func noteSources(_ sources: [AssetID: DeviceID], now: Int64) {}
 
+  package func undelivered(_ zone: ZoneID, limit: Int) -> [Asset] {
+    let cells = (zoneData[zone]?.records ?? [:]).values.filter(\.isAlive).flatMap(\.cells.values)
+    let own = cells.filter { $0.stamp.author.device == device }.compactMap {
+      if case .asset(let asset) = $0.value { asset } else { nil }
+    }
+    let lacking = Set(own).filter { deliveredAssets[zone]?.contains($0.id) != true }
+    return Array(lacking.sorted { $0.id < $1.id }.prefix(limit))
+  }
+
+  package func noteDelivered(_ assets: Set<AssetID>, in zone: ZoneID) {
+    deliveredAssets[zone, default: []].formUnion(assets)
+  }
+
   package func stage(_ bytes: [UInt8], chunk index: Int, of asset: AssetID) -> ChunkOutcome {
     metAssets.stage(bytes, chunk: index, of: asset)
   }

@@ -36,6 +36,10 @@ package final class ModelStore: ReplicaStore {
   package private(set) var standings: [ZoneStanding] = []
   var noted: [Receipt] = []
   var keptCopies: Set<ZoneID> = []
+  /// The assets of this device that an owner has, by the owner's share.
+  var deliveredAssets: [ZoneID: Set<AssetID>] = [:]
+  /// This device. It is nil until a replica uses the store.
+  private(set) var device: DeviceID?
   /// The descriptions of tables that members sent.
   package private(set) var foreignSchemas: [DeviceID: [SchemaDescription]] = [:]
   /// The descriptions of this device's tables, with the policies that it has learned.
@@ -242,7 +246,9 @@ package final class ModelStore: ReplicaStore {
     return []
   }
 
-  package func setAccounts(_ accounts: Accounts, device: DeviceID) { certified = accounts }
+  package func setAccounts(_ accounts: Accounts, device: DeviceID) {
+    (certified, self.device) = (accounts, device)
+  }
 
   package func ownerPolicies() -> [AccountID: [NamedPolicies]] {
     policiesOfOwners.mapValues { tables in

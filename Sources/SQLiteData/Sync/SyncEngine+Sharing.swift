@@ -59,20 +59,20 @@ extension SyncEngine {
     _ = try await shares()
   }
 
-  /// Leaves another account's share. Its rows are deleted on the devices of this account. Deleting the root row does
-  /// the same.
+  /// Leaves another account's share, as deleting its root row does. The devices of this account lose the rows.
   ///
   /// - Parameters:
   ///   - record: The root of the share.
   ///   - keepingRows: Whether the rows stay, as rows of this account.
-  public func leaveShare<T: PrimaryKeyedTable>(record: T, keepingRows: Bool = false) async throws
+  ///   - force: Whether to leave without the error ``SyncError/Code/undelivered``. The others lose those BLOBs.
+  public func leaveShare<T: PrimaryKeyedTable>(record: T, keepingRows: Bool = false, force: Bool = false) async throws
   where T.PrimaryKey.QueryOutput: IdentifierStringConvertible {
     guard let report = try await report(of: record) else {
       reportIssue(
         "The row \(record.primaryKey.rawIdentifier) of \(T.tableName) isn't shared, so there is nothing to leave.")
       return
     }
-    _ = try await perform(ShareChangeRequest(.leave, share: report.id, keepCopy: keepingRows))
+    _ = try await perform(ShareChangeRequest(.leave, share: report.id, keepCopy: keepingRows, force: force))
     _ = try await shares()
   }
 

@@ -608,6 +608,22 @@ import Testing
     #expect(try alice.rows("SELECT id FROM lists WHERE id = 'L'").isEmpty)
   }
 
+  @Test("leaving by deleting the root leaves no receipt that would delete the rows again")
+  func deletingTheRootLeavesNoReceipts() throws {
+    let (alice, bob) = (try alice(), try bob())
+    try alice.stand(Self.shared)
+    try converge([alice, bob])
+    let (writable, before) = (bob.standings, try bob.contents())
+    try bob.run("UPDATE steps SET title = 'run' WHERE id = 's1'; DELETE FROM lists WHERE id = 'L'")
+    try bob.settle()
+    try bob.stand(ZoneStanding(zone: Self.share, role: .ended))
+    try bob.drop(Self.share)
+    #expect(try bob.store.zones.receipts(Self.share).isEmpty && bob.contents().isEmpty)
+    try bob.stand(writable)
+    try bob.pull(Self.share, from: alice)
+    #expect(try bob.contents() == before && bob.store.zones.restoreReceipts(Self.share).written == 0)
+  }
+
   @Test("a file of format 1 is upgraded with its stopped share") func aFileOfTheFirstFormatIsBroughtUp() throws {
     let alice = try alice()
     try alice.stand(ZoneStanding(zone: Self.share, role: .owned, root: Self.root, isStopped: true))

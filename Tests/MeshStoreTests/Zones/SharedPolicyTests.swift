@@ -339,6 +339,37 @@ import Testing
     for member in [alice, laptop, bob] { #expect(try done(member) == ["33"]) }
   }
 
+  @Test("a receipt of an increment that was pending when the root was deleted adds to the row when it is restored")
+  func incrementBeforeLeaving() throws {
+    let (alice, bob) = (
+      try SharedList.alice(),
+      try Member(
+        9,
+        [
+          ZoneStanding(zone: SharedList.bobs, role: .privateZone),
+          ZoneStanding(zone: SharedList.share, role: .readWrite, root: SharedList.root),
+        ], foreignKeys: false)
+    )
+    for member in [alice, bob] { try member.store.schema.setPolicies(Self.policies, now: member.now) }
+    try converge([alice, bob])
+    try bob.run("UPDATE reminders SET done = done + 3 WHERE id = 'r1'")
+    try bob.run("UPDATE reminders SET done = done + 4 WHERE id = 'r1'; DELETE FROM lists WHERE id = 'L'")
+    let writable = bob.standings
+    try bob.settle()
+    let receipts = try bob.store.zones.receipts(SharedList.share)
+    #expect(receipts.compactMap(\.values).map { Array($0.values) } == [[.integer(7)]])
+    try bob.stand(ZoneStanding(zone: SharedList.share, role: .ended))
+    try bob.drop(SharedList.share)
+    try alice.run("UPDATE reminders SET done = done + 20 WHERE id = 'r1'")
+    try alice.settle()
+    try bob.stand(writable)
+    try bob.pull(SharedList.share, from: alice)
+    #expect(try done(bob) == ["20"])
+    #expect(try bob.store.zones.restoreReceipts(SharedList.share).written == 1)
+    try converge([alice, bob])
+    for member in [alice, bob] { #expect(try done(member) == ["27"]) }
+  }
+
   @Test("a receipt of a rejected assignment to a counter keeps the value, if nothing tells what was there")
   func rejectedAssignment() throws {
     let (alice, bob) = (try SharedList.alice(), try SharedList.bob())

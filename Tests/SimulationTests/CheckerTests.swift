@@ -14,22 +14,60 @@ import Testing
     return ledger
   }
 
-  /// The log of a model store in which one row was written and flushed.
-  private func oracle(_ title: String) throws -> Oracle {
-    let account = try TestAccount(devices: 1, seed: 1)
-    let cryptography = try Sodium(randomness: SeededRandomness(seed: 2))
-    let zone = try #require(ZoneID([UInt8](repeating: 1, count: 32)))
-    let epoch = try #require(EpochID([UInt8](repeating: 2, count: 32)))
-    let key = try #require(EpochKey([UInt8](repeating: 3, count: 32)))
-    let store = ModelStore(cryptography)
-    try store.control.insertControlRecord([], id: try #require(ControlID([UInt8](repeating: 4, count: 32))), zone: zone)
+  private static let zone = ZoneID([UInt8](repeating: 1, count: 32))
+  private static let epoch = EpochID([UInt8](repeating: 2, count: 32))
+  private static let key = EpochKey([UInt8](repeating: 3, count: 32))
+
+  private func cryptography() throws -> Sodium { try Sodium(randomness: SeededRandomness(seed: 2)) }
+
+  private func open(_ store: any ReplicaStore) throws {
+    let id = try #require(ControlID([UInt8](repeating: 4, count: 32)))
+    try store.control.insertControlRecord([], id: id, zone: try #require(Self.zone))
+  }
+
+  /// The log of a model store in which one row was written and flushed, and its author.
+  private func log(_ title: String, device: Int = 0) throws -> (changeSets: [[UInt8]], author: Author) {
+    let account = try TestAccount(devices: device + 1, seed: 1)
+    let author = Author(device: try account.device(device), instance: InstanceID(1))
+    let store = ModelStore(try cryptography())
+    try open(store)
     store.write(record, ["title": .text(title), "rank": .null])
     let writer = ChangeSetWriter(
-      zone: zone, author: Author(device: try account.device(0), instance: InstanceID(1)), epoch: epoch, key: key,
-      secrets: account.devices[0], cryptography: cryptography)
+      zone: try #require(Self.zone), author: author, epoch: try #require(Self.epoch), key: try #require(Self.key),
+      secrets: account.devices[device], cryptography: try cryptography())
     _ = try store.localWrites.flush([writer.zone: writer], now: VirtualClock.epoch)
-    let batch = store.log.changeSets(zone, beyond: VersionVector(), after: 0, maximumBytes: 1 << 20)
-    return Oracle(batch.changeSets, Oracle.Context(keys: [epoch: key]), cryptography)
+    let batch = store.log.changeSets(writer.zone, beyond: VersionVector(), after: 0, maximumBytes: 1 << 20)
+    return (batch.changeSets, author)
+  }
+
+  private func oracle(_ title: String) throws -> Oracle {
+    let keys = [try #require(Self.epoch): try #require(Self.key)]
+    return Oracle(try log(title).changeSets, Oracle.Context(keys: keys), try cryptography())
+  }
+
+  @Test("a model lists what each cut reverts")
+  func keptByAModel() throws {
+    let database = ModelDatabase(try cryptography())
+    let (store, zone) = (database.open(), try #require(Self.zone))
+    try open(store)
+    let keys = [try #require(Self.epoch): try #require(Self.key)]
+    let reader = ChangeSetReader(keys: keys, cuts: [:], cryptography: try cryptography())
+    let titles = ["milk", "bread"]
+    for (device, title) in titles.enumerated() {
+      let (changeSets, author) = try log(title, device: device)
+      let stored = try store.log.store(
+        changeSets.map { try ChangeSet($0, with: try cryptography()) }, zone: zone, now: VirtualClock.epoch)
+      #expect(stored == [.stored])
+      while case .merged = try store.merges.apply(zone, reader, now: VirtualClock.epoch) {}
+      #expect(database.contents(nil)[record]?["title"] == .text(title) && !kept(title, by: database))
+      try store.merges.cut([author: 0], aftermath: [author: .kept], zone: zone, reader, now: VirtualClock.epoch)
+      #expect(database.contents(nil).isEmpty)
+    }
+    #expect(titles.allSatisfy { kept($0, by: database) })
+  }
+
+  private func kept(_ title: String, by database: ModelDatabase) -> Bool {
+    database.kept().contains(.value(Ledger.CellName(record: record, column: "title"), .text(title)))
   }
 
   @Test("a committed write in no change set is lost") func aCommittedWriteInNoChangeSetIsLost() throws {

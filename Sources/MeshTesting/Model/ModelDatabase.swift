@@ -27,7 +27,6 @@ final class ModelDatabase: SimulatedDatabase {
   func isInStep() -> Bool { true }
   func isCutting() -> Bool { false }
   func mergedIDs() -> Set<ChangeSetID> { store.mergedIDs }
-  func kept() -> Set<Ledger.Fact> { [] }
   func receipts(_ zone: ZoneID) -> [Receipt] { store.receipts(zone) }
   func rescan() {}
   func beforeTransaction(_ count: Int, _ body: (() -> Void)?) {}
@@ -52,6 +51,21 @@ final class ModelDatabase: SimulatedDatabase {
   func changedContents() -> Contents? {
     defer { looked = store.writes }
     return looked == store.writes ? nil : store.rows
+  }
+
+  /// Returns what cuts have reverted. Without it, every write of a revoked device that another node had merged would
+  /// count as lost. A write that no cut has kept still does.
+  func kept() -> Set<Ledger.Fact> {
+    var facts: Set<Ledger.Fact> = []
+    for (name, states) in store.kept {
+      for state in states {
+        if !state.isAlive { facts.insert(.delete(name)) }
+        for (column, cell) in state.cells {
+          facts.insert(.value(Ledger.CellName(record: name, column: column), cell.value))
+        }
+      }
+    }
+    return facts
   }
 
   func held(_ zone: ZoneID) -> [RecordName: String] { [:] }

@@ -210,7 +210,9 @@ extension ModelStore {
     for (name, state) in before {
       zone.rewrites[name] =
         state.reverted(leaving: zone.records[name], aftermath, .writtenAgain) ?? zone.rewrites[name]
-      if let lost = state.reverted(leaving: zone.records[name], aftermath, .kept) { kept[name] = lost }
+      if let lost = state.reverted(leaving: zone.records[name], aftermath, .kept) {
+        kept[name, default: []].append(lost)
+      }
       if let lost = state.reverted(leaving: zone.records[name], aftermath, .receipt) {
         noteReceipt(id, name, lost.isAlive ? lost.cells.mapValues(\.value) : nil, .cut, now)
       }

@@ -123,8 +123,8 @@ package final class ModelStore: ReplicaStore {
   package func nameAccount(_ account: AccountID, _ name: String) { accountNames[account] = name }
   package private(set) var accountNames: [AccountID: String] = [:]
 
-  /// The values of other devices that a cut reverted, which a person can look at.
-  package internal(set) var kept: [RecordName: RecordState<String>] = [:]
+  /// The values of other devices that each cut reverted, which a person can look at.
+  package internal(set) var kept: [RecordName: [RecordState<String>]] = [:]
 
   /// The times through which another file may have sent what was pending when the present instances began.
   package private(set) var sentThrough: [ZoneID: Int64] = [:]

@@ -1,3 +1,4 @@
+import MeshCore
 import MeshReplication
 
 /// The addresses that nodes know, their connections, and the nodes that can reach each other.
@@ -126,7 +127,11 @@ struct SimulatedNetwork {
   // MARK: Connections
 
   /// Opens a connection. Its handshake is complete after one and a half round trips.
-  mutating func connect(_ from: (node: Int, life: Int), _ to: (node: Int, life: Int)) -> (wire: Int, delay: Int64) {
+  ///
+  /// - Parameter invite: The invite with which the node that dials joins a share.
+  mutating func connect(
+    _ from: (node: Int, life: Int), _ to: (node: Int, life: Int), with invite: ShareInviteContent? = nil
+  ) -> (wire: Int, delay: Int64) {
     made += 1
     let latency = Int64(Int.random(in: plan.latency, using: &generator))
     let isSlow = generator.once(in: plan.slowLinks)
@@ -135,7 +140,7 @@ struct SimulatedNetwork {
       ends: [
         Wire.End(node: from.node, life: from.life, link: LinkID(UInt64(made) * 2)),
         Wire.End(node: to.node, life: to.life, link: LinkID(UInt64(made) * 2 + 1)),
-      ], latency: latency, rate: rate)
+      ], invite: invite, latency: latency, rate: rate)
     for node in [from.node, to.node] { byNode[node, default: []].insert(made) }
     return (made, latency * 3)
   }

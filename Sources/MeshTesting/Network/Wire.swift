@@ -1,3 +1,4 @@
+import MeshCore
 import MeshReplication
 
 /// One simulated TCP connection. It loses nothing and keeps the order of messages. It may be cut at any moment. Then
@@ -29,6 +30,9 @@ struct Wire {
   var isEstablished = false
   /// The number of the attempt to join a share that uses it, or nil. `ShareJoins` keeps it equal to the attempt's own note.
   var join: Int?
+  /// The invite that the node that dialed proves on it, or nil. It stays with the connection when the attempt has another
+  /// one, because a proof that is under way arrives all the same.
+  let invite: ShareInviteContent?
   /// The time before which nothing arrives.
   private var stalledUntil: Int64 = 0
   let latency: Int64
@@ -39,8 +43,9 @@ struct Wire {
   static let fullRate = 100_000
   var isSlow: Bool { rate < Self.fullRate }
 
-  init(ends: [End], latency: Int64, rate: Int) {
+  init(ends: [End], invite: ShareInviteContent?, latency: Int64, rate: Int) {
     self.ends = ends
+    self.invite = invite
     self.latency = latency
     self.rate = rate
   }

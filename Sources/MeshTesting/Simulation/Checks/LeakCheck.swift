@@ -23,11 +23,7 @@ struct LeakCheck: MeshPart {
     if isExcluded, let zone = message.contents {
       return leak("\(message.name) of \(zones.name(zone)), although its device is revoked")
     }
-    // A device that proves an invite is shown the log of the share, and the accounts that it names.
-    guard isOutside, mesh.network.wires[wire]?.join == nil || message.contents ?? message.progress != nil
-    else {
-      return
-    }
+    guard isOutside, !isOffer(message, on: wire) else { return }
     if let zone = message.contents ?? message.progress {
       guard let known = zones[zone], !mayRead(known) else { return }
       return leak("\(message.name) of \(known.name), of which it is no member")
@@ -59,6 +55,32 @@ struct LeakCheck: MeshPart {
   private func isCatchingUp(_ message: Message, _ zone: KnownZone) -> Bool {
     guard case .controlHeads = message, let state = replica.shareState(zone.id) else { return false }
     return state.permission(zones.account(of: node)) == nil && other.replica?.shareState(zone.id) != nil
+  }
+
+  /// Returns whether a message shows a share to a device that has dialed with an invite to it: the share's log, or an
+  /// account that the log names. As far as the node knows, the invite must admit the receiver's account at this moment.
+  /// The connection alone excuses nothing else, and an invite excuses nothing on other connections.
+  private func isOffer(_ message: Message, on wire: Int) -> Bool {
+    guard let known = mesh.network.wires[wire], let invite = known.invite, known.ends[1].node == node.index,
+      let zone = zones[invite.zone], let state = replica.shareState(zone.id), admits(invite, state)
+    else { return false }
+    switch message {
+    case .controlHeads(zone.id, _), .controlRecords(zone.id, _): return true
+    case .account(let bytes):
+      guard let account = accountNamed(in: bytes) else { return false }
+      return state.accounts.contains(account) || zones.isNamed(account, in: zone, by: node)
+    default: return false
+    }
+  }
+
+  /// Returns whether the invite lets the receiver's account in, or has done so.
+  private func admits(_ invite: ShareInviteContent, _ state: ZoneState) -> Bool {
+    let account = zones.account(of: other)
+    if state.permission(account) != nil { return true }
+    guard !state.isStopped, let known = state.invites[invite.record] else { return false }
+    let isBound = known.terms.account?.names(account)
+    return isBound != false && (isBound == true || state.participants[account]?.status != .removed) && !known.isRevoked
+      && known.usesLeft != 0 && !known.terms.isOver(at: node.clock.milliseconds())
   }
 
   private func leak(_ text: String) {

@@ -57,7 +57,8 @@ final class ShareJoins: MeshPart {
     guard member.replica != nil, member.pausedUntil <= time.now, mesh.network.canReach(node.index, member.index) else {
       return
     }
-    let (wire, delay) = mesh.network.connect((node.index, node.life), (member.index, member.life))
+    let (wire, delay) = mesh.network.connect(
+      (node.index, node.life), (member.index, member.life), with: join.invite)
     if mesh.deadline != nil { joins[index].attempts += 1 }
     setWire(index, wire)
     (joins[index].life, joins[index].since) = (node.life, time.now)

@@ -1,4 +1,7 @@
 import Foundation
+import GRDB
+import Logging
+import MeshControl
 import MeshCrypto
 import MeshStore
 import Testing
@@ -29,6 +32,43 @@ import Testing
       #expect(try home.leaveOtherLog()?.contains("\(path)-wal-former-") == true)
       #expect(try home.leaveOtherLog() == nil)
       #expect(try !home.acceptDatabase().isNew)
+    }
+  }
+
+  @Test("a node that opens its file again first moves the log of another file away")
+  func reopened() async throws {
+    try await withTemporaryDirectory { root in
+      let (path, moved, other) = ("\(root)/a.db", "\(root)/moved.db", "\(root)/other.db")
+      try await DatabaseQueue(path: path).write { db in
+        try db.execute(sql: "CREATE TABLE notes (id TEXT PRIMARY KEY NOT NULL); INSERT INTO notes VALUES ('n1')")
+      }
+      try await makeNode(home: "\(root)/home", database: path)
+      let home = try Home.open(at: "\(root)/home")
+      let keys = try NodeKeys(home)
+      let database = try NodeDatabase(
+        home: home, keys: keys, account: AccountStateFile(home, keys.cryptography).saved,
+        settings: Settings(home.configuration()), app: nil, time: SystemTime(), lockPatience: nil,
+        logger: Logger(label: "test"))
+      defer { try? database.close() }
+      try database.store.zones.setStandings([])
+      try database.rememberLog()
+      let log = try #require(FileManager.default.contents(atPath: path + "-wal"))
+
+      // The file is moved away with its log, and then only the log comes back, beside another program's file.
+      for name in ["", "-wal", "-shm"] { #expect(rename(path + name, moved + name) == 0) }
+      guard case .suspended? = database.follow() else { return #expect(Bool(false), "the file is not missed") }
+      #expect(database.suspension?.code == "database.gone")
+      try await DatabaseQueue(path: other).write { try $0.execute(sql: "CREATE TABLE stamps (id TEXT)") }
+      let bytes = FileManager.default.contents(atPath: other)
+      #expect(rename(moved + "-wal", path + "-wal") == 0 && rename(other, path) == 0)
+      while database.follow() == nil { try await Task.sleep(for: .milliseconds(20)) }
+
+      #expect(database.suspension?.code == "database.other")
+      let former = try #require(
+        try FileManager.default.contentsOfDirectory(atPath: root).first { $0.hasPrefix("a.db-wal-former-") })
+      #expect(database.notices.contains { $0.contains(former) })
+      #expect((FileManager.default.contents(atPath: "\(root)/\(former)") == log) == true)
+      #expect((FileManager.default.contents(atPath: path) == bytes) == true)
     }
   }
 }

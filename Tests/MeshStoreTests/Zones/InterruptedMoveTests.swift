@@ -213,6 +213,32 @@ import Testing
     #expect(lost.map(\.column) == [nil] && lost.map(\.loser.author.device) == [alice.device])
   }
 
+  @Test("a delete of a record that followed its parent is over if the record was deleted in its new zone as well")
+  func deletedInBothZones() throws {
+    let (alice, laptop, bob) = (try SharedList.alice(), try SharedList.laptop(), try SharedList.bob())
+    let phone = try Member(3, [SharedList.mine, SharedList.shared])
+    try converge([alice, laptop, phone, bob])
+    let standing = ZoneStanding(zone: Self.share, role: .owned, root: RecordName(table: "lists", key: .text("M")))
+    try laptop.stand(standing)
+    try laptop.settle()
+    for device in [laptop, alice] {
+      try device.run("DELETE FROM reminders WHERE id = 'r2'")
+      try device.settle()
+    }
+    try bob.run("INSERT INTO reminders VALUES ('r2', 'L', 'bobs', 0)")
+    try bob.settle()
+    try phone.pull(Self.home, from: alice)
+    try phone.pull(SharedList.share, from: bob)
+    try phone.stand(standing)
+    try phone.settle()
+    try #require(try phone.rows("SELECT title FROM reminders WHERE id = 'r2'") == ["bobs"])
+    // The move and the delete that follows it are merged in one transaction.
+    try phone.pull(Self.share, from: laptop)
+    #expect(try phone.store.localWrites.pendingCount() == 0)
+    #expect(try phone.store.conflicts.list(limit: 9).isEmpty)
+    #expect(try phone.rows("SELECT title FROM reminders WHERE id = 'r2'") == ["bobs"])
+  }
+
   /// Two devices that move the same records, and a program on Alice's device.
   private struct TwoMovers {
     let alice: Member

@@ -385,6 +385,25 @@ import Testing
     #expect(undelivered() == 1)
   }
 
+  @Test("for a device that never met the owner, another device of its account counts", arguments: [false, true])
+  func deliveryWithinTheAccount(hasMet: Bool) throws {
+    let mesh = try TestMesh([1, 2])
+    let zone = try mesh.share()
+    try mesh.join(1, mesh.invite(zone), at: 0)
+    try mesh.meet(1, 0)
+    try mesh.meet(2, 1)
+    if hasMet { try mesh.meet(2, 0) }
+    mesh.nodes[2].store.write(Self.photo, ["image": .blob(content(2 * Limits.chunk))], zone: zone)
+    mesh.nodes[2].replica.databaseChanged()
+    try mesh.pump()
+    #expect(mesh.nodes[2].store.undelivered(zone, limit: 9).count == 1)
+    try mesh.connect(2, 1)
+    try mesh.pump()
+    try mesh.wait(300)
+    #expect(shown(mesh, 1) != nil)
+    #expect(mesh.nodes[2].store.undelivered(zone, limit: 9).count == (hasMet ? 1 : 0))
+  }
+
   @Test("an owner is asked for every BLOB again after each backlog, and only complete ones are delivered")
   func deliveryQuestions() throws {
     let mesh = try TestMesh([1, 1])

@@ -53,7 +53,7 @@ extension Node {
     handlers.on(ShareCreateRequest.self) { try await ShareAnswers(context: $0).create($1) }
     handlers.on(ShareInviteRequest.self) { try ShareAnswers(context: $0).invite($1) }
     handlers.on(ShareJoinRequest.self) { try await ShareJoinAnswers(context: $0).join($1) }
-    handlers.on(ShareChangeRequest.self) { try ShareAnswers(context: $0).change($1) }
+    handlers.on(ShareChangeRequest.self) { try await ShareAnswers(context: $0).change($1) }
     handlers.on(ShareReceiptRequest.self) { try ShareAnswers(context: $0).receipt($1) }
     return handlers
   }()

@@ -148,7 +148,7 @@ struct ShareAnswers: NodePart {
       account: account?.description)
   }
 
-  func change(_ request: ShareChangeRequest) throws -> ShareReport {
+  nonisolated(nonsending) func change(_ request: ShareChangeRequest) async throws -> ShareReport {
     let zone = try share(named: request.share)
     // Another account may not even know the account that the request names.
     if request.act != .leave, replica.shareState(zone)?.owner != replica.account.id { throw ShareError.notOwner }
@@ -161,6 +161,8 @@ struct ShareAnswers: NodePart {
         request.permission.map(Permission.init) ?? .readOnly, of: try subject(), in: zone, now: time.now)
     case .remove: try replica.shares.remove(try subject(), from: zone, undoing: request.undo ?? false, now: time.now)
     case .leave:
+      // BLOBs that programs have just written count as well.
+      try await takeInWrites()
       if request.force != true { try checkDelivered(zone) }
       try replica.shares.leave(zone, keepingCopy: request.keepCopy ?? false, now: time.now)
     case .stop: try replica.shares.stop(zone, now: time.now)
@@ -211,16 +213,25 @@ struct ShareAnswers: NodePart {
     } else if request.discard ?? false {
       discarded = try store.zones.discardReceipts(zone)
     }
+    var room = Self.receiptBytes
+    func reported(_ value: Value) -> ReportedValue {
+      guard case .blob(let bytes) = value, bytes.count > Limits.inlineBlob else { return ReportedValue(value) }
+      room -= bytes.count
+      return room < 0 ? .asset("BLOB", size: bytes.count) : ReportedValue(value)
+    }
     return ShareReceiptReport(
       receipts: try store.zones.receipts(zone).map { receipt in
         ShareReceiptReport.Receipt(
           table: receipt.record.table, key: ReportedValue(receipt.record.key),
-          values: receipt.values?.mapValues { ReportedValue($0) },
+          values: receipt.values?.mapValues(reported),
           reason: receipt.reason == .notPermitted ? .notPermitted : .cut,
           noted: Date(milliseconds: receipt.noted))
       }, restored: restored, discarded: discarded,
       inTheWay: inTheWay.sorted().map { ShareReceiptReport.Record(table: $0.table, key: ReportedValue($0.key)) })
   }
+
+  /// The maximum number of bytes of long BLOBs in one answer about receipts. For others, it has only the size.
+  private static let receiptBytes = 16 << 20
 
   private func report(_ zone: ZoneID) throws -> ShareReport {
     guard let report = try shareReport(zone) else { throw ShareError.unknownShare(zone) }

@@ -5,19 +5,27 @@ import MeshCore
 ///
 /// A backlog tells only how many assets a device lacks, and these may be others' assets that nobody has any more. So
 /// after each backlog of a device of the owner, that device is asked for each asset by name.
+///
+/// Most devices of a participant are never connected to the owner, because another device of the account is. For such a
+/// device, its account's devices count instead.
 struct AssetDeliveries: Part {
   /// The maximum number of questions that a device has not answered.
   private static let questions = 64
 
   let context: Context
 
-  /// Asks a device of the owner again for all assets that the owner may lack, because it may have received some.
+  /// Asks a device again for all assets that the owner may lack, because it may have received some.
   func noteBacklog(_ link: LinkID, _ zone: ZoneID) throws {
-    guard let owner = zones[zone]?.state.owner, owner != account.id, sessions[link]?.peer?.account == owner else {
-      return
-    }
+    guard let owner = zones[zone]?.state.owner, owner != account.id, let peer = sessions[link]?.peer,
+      try peer.account == owner || peer.account == account.id && !hasMet(owner, zone)
+    else { return }
     sessions[link]?.deliveries.lacking[zone] = []
     try ask(link, zone)
+  }
+
+  /// Returns whether a device of the owner has acknowledged something to this device.
+  private func hasMet(_ owner: AccountID, _ zone: ZoneID) throws -> Bool {
+    try store.control.acknowledgements(zone).keys.contains { zones[zone]?.state.account(of: $0) == owner }
   }
 
   /// Takes an answer. The last one of a round begins the next round.

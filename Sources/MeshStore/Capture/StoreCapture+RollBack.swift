@@ -16,10 +16,10 @@ extension Transaction {
     _ reader: (ZoneID) throws -> ChangeSetReader, _ refused: [RecordRef: String], now: Int64
   ) throws {
     let rows = try pending.forbidden(limit: Choices.slice)
-    try pending.remove(rows.map(\.id))
     var merged: [Int64: Set<RecordRef>] = [:]
     var (written, deleted): (Set<WrittenRecord>, Set<WrittenRecord>) = ([], [])
     var former: [RecordRef: Set<Int64>] = [:]
+    var notes: [WrittenRecord: [Int64]] = [:]
     for row in rows {
       guard let table = catalog.table(row.table) else { continue }
       let ref = RecordRef(table: row.table, key: table.form.canonical(row.key))
@@ -30,6 +30,7 @@ extension Transaction {
       }
       let place = WrittenRecord(zone: row.zone, ref: ref)
       written.insert(place)
+      notes[place, default: []].append(row.id)
       switch row.op {
       case PendingSlice.Op.was: former[ref, default: []].insert(table.successors[row.word] ?? row.word)
       case PendingSlice.Op.delete:
@@ -40,12 +41,9 @@ extension Transaction {
       }
     }
     try run.endAll(counters)
-    var room = StoreLimits.assetInMemory
-    // A record whose row a program deleted may be held because the row is missing.
-    let before = try written.sorted().map { place in
-      let isGone = try deleted.contains(place) && row(place.ref, &room) == nil
-      return (place: place, values: isGone ? nil : try values(place, &room))
-    }
+    let before = try values(written.sorted(), deleted)
+    let left = Set(written.subtracting(before.map(\.place)).flatMap { notes[$0] ?? [] })
+    try pending.remove(rows.map(\.id).filter { !left.contains($0) })
     for (place, _) in before {
       if try held(place) != nil {
         merged[place.zone, default: []].insert(place.ref)
@@ -71,6 +69,23 @@ extension Transaction {
       let kept = try lost.map { try counted($0, over: merged ?? [:], former[place.ref] ?? [], place) }
       try noteReceipt(place.ref, kept, zone: place.zone, .notPermitted, now: now)
     }
+  }
+
+  /// Reads the values of records that programs wrote. Those of records that would take up too much memory are left for
+  /// the next slice.
+  private func values(
+    _ written: [WrittenRecord], _ deleted: Set<WrittenRecord>
+  ) throws -> [(place: WrittenRecord, values: [Int64: Value]?)] {
+    var found: [(place: WrittenRecord, values: [Int64: Value]?)] = []
+    var bytes = 0
+    for place in written where bytes < StoreLimits.assetInMemory / 4 {
+      var room = StoreLimits.assetInMemory
+      // A record whose row a program deleted may be held because the row is missing.
+      let isGone = try deleted.contains(place) && row(place.ref, &room) == nil
+      found.append((place, isGone ? nil : try values(place, &room)))
+      bytes += StoreLimits.assetInMemory - room
+    }
+    return found
   }
 
   /// Replaces the values of counters with what programs added to them.

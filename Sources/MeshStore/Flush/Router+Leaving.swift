@@ -6,7 +6,6 @@ extension Router {
   /// the root are kept as receipts. Records that were moving there stay in their old zone.
   func giveUp(_ zone: Int64) throws {
     try turnBack(zone)
-    var room = StoreLimits.assetInMemory
     // The row has the values of all its notes. Those in later slices add only other columns.
     var kept: [RecordRef: Set<Int64>] = [:]
     while true {
@@ -14,6 +13,7 @@ extension Router {
       guard slice.count > 0 else { break }
       for entry in slice.entries {
         let known = kept[entry.ref] ?? []
+        var room = StoreLimits.assetInMemory
         guard let values = try written(entry, &room)?.filter({ !known.contains($0.key) }), !values.isEmpty else {
           continue
         }

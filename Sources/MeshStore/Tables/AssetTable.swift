@@ -243,12 +243,12 @@ struct AssetTable {
     }
   }
 
-  /// Returns the BLOBs in rows of a zone that this device wrote and that no device of the zone's owner is known to have.
+  /// Returns the BLOBs of a zone's records that this device wrote and that no device of the zone's owner is known to have.
   func undelivered(in zone: Int64, limit: Int) throws -> [Asset] {
     try sql.all(
       """
       SELECT name, size FROM mesh_asset
-      WHERE name IN (SELECT asset FROM mesh_asset_use WHERE zone = ? AND undelivered = 1 AND shown = 1)
+      WHERE name IN (SELECT asset FROM mesh_asset_use WHERE zone = ? AND undelivered = 1 AND shown <> 2)
       ORDER BY name LIMIT ?
       """, [.integer(zone), .count(limit)]
     ) { row in AssetID(row.bytes(0)).map { Asset(id: $0, size: Int(row.integer(1))) } }.compactMap(\.self)
@@ -259,7 +259,7 @@ struct AssetTable {
     Set(
       try sql.all(
         """
-        SELECT col FROM mesh_asset_use WHERE tbl = ? AND key = ? AND zone = ? AND undelivered = 1 AND shown = 1
+        SELECT col FROM mesh_asset_use WHERE tbl = ? AND key = ? AND zone = ? AND undelivered = 1 AND shown <> 2
         """, ref.place(in: zone)
       ) { $0.integer(0) })
   }

@@ -32,11 +32,12 @@ struct ReceiptTable {
       "\(Self.select) WHERE zone = ? AND id > ? ORDER BY id LIMIT 1", [.integer(zone), .integer(id)], Self.entry)
   }
 
-  /// Returns whether a zone has a receipt of a record.
-  func has(_ ref: RecordRef, in zone: Int64) throws -> Bool {
-    try sql.exists(
-      "SELECT 1 FROM mesh_receipt WHERE zone = ? AND tbl = ? AND key = ?",
-      [.integer(zone), .integer(ref.table), ref.key])
+  /// Returns the values in the receipts of a record.
+  func values(of ref: RecordRef, in zone: Int64) throws -> [[Int64: Value]] {
+    try sql.all(
+      "\(Self.select) WHERE zone = ? AND tbl = ? AND key = ?", [.integer(zone), .integer(ref.table), ref.key],
+      Self.entry
+    ).compactMap(\.values)
   }
 
   private static let select = "SELECT id, tbl, key, extra, reason, noted FROM mesh_receipt"
@@ -56,6 +57,11 @@ struct ReceiptTable {
         .integer(zone), .integer(ref.table), ref.key, values.map { .blob(ExtraValues.encode($0) ?? [0]) } ?? .null,
         .integer(reason.rawValue), .integer(now),
       ])
+  }
+
+  func replace(_ id: Int64, _ values: [Int64: Value]) throws {
+    try sql.run(
+      "UPDATE mesh_receipt SET extra = ? WHERE id = ?", [.blob(ExtraValues.encode(values) ?? [0]), .integer(id)])
   }
 
   func remove(_ id: Int64) throws { try sql.run("DELETE FROM mesh_receipt WHERE id = ?", [.integer(id)]) }

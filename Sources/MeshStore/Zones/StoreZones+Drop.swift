@@ -53,6 +53,7 @@ private struct ZoneRemoval: Step {
       let isUnnoticed = try old.isShown && materialiser.notes.isUnnoticed(ref, old, records.state(ref, old))
       // The marks go with the record.
       let undelivered = try transaction.assets.undeliveredColumns(of: ref, in: row.id)
+      if !old.isShown { kept += try receiptForHeld(ref, old, undelivered, zone: row.id, now: now) }
       try materialiser.stopWaiting(ref)
       try records.remove(ref, old)
       guard old.isShown, let table = catalog.table(ref.table) else { continue }
@@ -93,15 +94,37 @@ private struct ZoneRemoval: Step {
     let zone = materialiser.records.zone.id
     let isRootGone = try catalog.zones().entries[zone]?.isRootGone ?? false
     let own = try undelivered.union(materialiser.local.of(ref, table, old).keys)
-    // When a program deleted the root, the writes that were noted became receipts at once.
-    let isUnnoticed = try isUnnoticed && !(isRootGone && receipts.has(ref, in: zone))
     guard isUnnoticed || !own.isEmpty else { return 0 }
+    // When a program deleted the root, the writes that were noted became receipts at once.
+    let known = try receipts.values(of: ref, in: zone)
+    let isUnnoticed = isUnnoticed && !(isRootGone && !known.isEmpty)
     var room = StoreLimits.assetInMemory
     let row = try transaction.row(ref, &room)
     // Rows that a program deleted with the share's root are not deleted for the others.
     if row == nil, isRootGone || !isUnnoticed { return 0 }
-    try transaction.noteReceipt(
-      ref, isUnnoticed ? row : (row ?? [:]).filter { own.contains($0.key) }, zone: zone, .cut, now: now)
+    let values = row?.filter { column, value in
+      (isUnnoticed || own.contains(column)) && !known.contains { $0[column] == value }
+    }
+    guard values?.isEmpty != true else { return 0 }
+    try transaction.noteReceipt(ref, values, zone: zone, .cut, now: now)
+    return StoreLimits.assetInMemory - room
+  }
+
+  /// Keeps BLOBs of a record without a row that this device wrote and others may not have.
+  ///
+  /// - Returns: The bytes of the receipt.
+  private func receiptForHeld(
+    _ ref: RecordRef, _ old: StoredRecord, _ undelivered: Set<Int64>, zone: Int64, now: Int64
+  ) throws -> Int {
+    var (room, values) = (StoreLimits.assetInMemory, [Int64: Value]())
+    for column in undelivered.sorted() {
+      guard let asset = old.extra[column]?.asset,
+        let bytes = try transaction.contents.bytes(of: asset, nil, limit: room)
+      else { continue }
+      values[column] = .blob(bytes)
+      room -= bytes.count
+    }
+    if !values.isEmpty { try transaction.noteReceipt(ref, values, zone: zone, .cut, now: now) }
     return StoreLimits.assetInMemory - room
   }
 

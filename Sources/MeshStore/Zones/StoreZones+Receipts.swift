@@ -28,7 +28,8 @@ extension StoreZones {
   /// Writes the changes in a zone's receipts to the tables again, oldest first, as a program would do it now.
   ///
   /// Receipts that are written are deleted. A receipt stays if its table refuses the write or is missing, if the write
-  /// would change another zone's record, or if it has only some values of a record that is gone.
+  /// would change another zone's record, or if it has only some values of a record that is gone. The names of BLOBs
+  /// that were too long to keep stay, too.
   ///
   /// - Returns: The number of written receipts, and the records that block others.
   package func restoreReceipts(_ zone: ZoneID) throws -> (written: Int, inTheWay: Set<RecordName>) {
@@ -73,11 +74,18 @@ extension Transaction {
         inTheWay.insert(RecordName(table: try catalog.tableName(other.table), key: other.key))
         continue
       }
-      guard try !writer.isFragment(receipt.ref, receipt.values, of: row),
+      // A BLOB that was too long to keep has only a name.
+      let names = receipt.values?.filter { $0.value.asset != nil } ?? [:]
+      guard names.isEmpty || names.count != receipt.values?.count,
+        try !writer.isFragment(receipt.ref, receipt.values, of: row),
         try writer.writeAgain(receipt.ref, receipt.values)
       else { continue }
-      try receipts.remove(receipt.id)
-      written += 1
+      if names.isEmpty {
+        try receipts.remove(receipt.id)
+        written += 1
+      } else {
+        try receipts.replace(receipt.id, names)
+      }
     }
     return (written, inTheWay, last)
   }

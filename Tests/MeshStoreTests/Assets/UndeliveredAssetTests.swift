@@ -1,3 +1,5 @@
+import Foundation
+import GRDB
 import MeshCore
 import Testing
 
@@ -97,5 +99,67 @@ import Testing
     let receipts = try bob.store.zones.receipts(SharedList.share)
     #expect(receipts.count == 20 && Set(receipts.map(\.values)).count == 20)
     #expect(try bob.rows("SELECT id FROM reminders").isEmpty)
+  }
+
+  @Test("a BLOB of a held record becomes a receipt") func heldRecord() throws {
+    let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
+    try converge([alice, bob])
+    try bob.run("INSERT INTO steps VALUES ('s9', 'r1', \(Self.image))")
+    try bob.settle()
+    try alice.run("DELETE FROM reminders WHERE id = 'r1'")
+    try converge([alice, bob])
+    #expect(try bob.held().values.contains(.parentDeleted))
+    #expect(try bob.rows("SELECT id FROM steps").isEmpty)
+    #expect(try undelivered(bob) == 1)
+    try bob.stand(ZoneStanding(zone: SharedList.share, role: .ended))
+    try bob.drop(SharedList.share)
+    let receipts = try bob.store.zones.receipts(SharedList.share)
+    #expect(receipts.map(\.record.key) == [.text("s9")])
+    #expect(receipts.first?.values == ["title": .blob([1] + [UInt8](repeating: 0, count: 30_000))])
+  }
+
+  @Test("BLOBs that are rolled back all become receipts, also if they don't fit into memory at once")
+  func rolledBack() throws {
+    let bob = try bob()
+    try bob.run(
+      """
+      WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 6)
+      INSERT INTO steps SELECT 'm' || i, 'r1', randomblob(14000000) FROM n
+      """)
+    try bob.stand(ZoneStanding(zone: SharedList.share, role: .readOnly, root: SharedList.root))
+    try bob.settle()
+    #expect(try bob.rows("SELECT id FROM steps") == ["s1"])
+    let sizes = try bob.store.zones.receipts(SharedList.share).map { receipt in
+      if case .blob(let bytes)? = receipt.values?["title"] { bytes.count } else { 0 }
+    }
+    #expect(sizes == Array(repeating: 14_000_000, count: 6))
+  }
+
+  @Test("a receipt keeps the name of a BLOB that it doesn't have, and restores the rest") func onlyNamed() throws {
+    let bob = try bob()
+    try bob.run("UPDATE reminders SET title = \(Self.image) WHERE id = 'r1'")
+    try bob.settle()
+    try bob.stand(ZoneStanding(zone: SharedList.share, role: .ended))
+    try bob.drop(SharedList.share)
+    try bob.other.write { db in
+      let bytes = try #require(try Data.fetchOne(db, sql: "SELECT extra FROM mesh_receipt"))
+      let done = try #require(
+        try Int64.fetchOne(
+          db,
+          sql: """
+            SELECT c.id FROM mesh_column c JOIN mesh_table t ON t.id = c.tbl WHERE t.name = 'reminders' AND c.name = 'done'
+            """))
+      var values = try ExtraValues.decode(Array(bytes))
+      values[done] = .asset(Asset(id: AssetID([UInt8](repeating: 3, count: 32)).unsafe, size: 70 << 20))
+      try db.execute(sql: "UPDATE mesh_receipt SET extra = ?", arguments: [Data(ExtraValues.encode(values) ?? [])])
+    }
+    try bob.stand(ZoneStanding(zone: SharedList.share, role: .readWrite, root: SharedList.root))
+    try bob.pull(SharedList.share, from: SharedList.alice())
+    for _ in 0..<2 {
+      #expect(try bob.store.zones.restoreReceipts(SharedList.share).written == 0)
+      #expect(try bob.rows("SELECT length(title), done FROM reminders WHERE id = 'r1'") == ["30001|0"])
+      #expect(try bob.store.zones.receipts(SharedList.share).map { $0.values?.keys.sorted() } == [["done"]])
+      try bob.settle()
+    }
   }
 }

@@ -201,18 +201,6 @@ final class Catalog {
 
   var allTables: [TableForm] { tables.values.sorted { $0.id < $1.id } }
 
-  /// The synchronized tables. A table that refers to others comes before them, unless they also refer to it.
-  var tablesChildrenFirst: [TableForm] {
-    var (parentsFirst, seen): ([TableForm], Set<Int64>) = ([], [])
-    func add(_ table: TableForm) {
-      guard seen.insert(table.id).inserted else { return }
-      for reference in table.references { tables[reference.parent].map(add) }
-      parentsFirst.append(table)
-    }
-    allTables.forEach(add)
-    return parentsFirst.reversed()
-  }
-
   func tableName(_ id: Int64) throws -> String {
     if let table = tables[id] { return table.schema.name }
     return try tableList.name(id) ?? ""

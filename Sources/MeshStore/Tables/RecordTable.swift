@@ -69,13 +69,6 @@ struct RecordTable {
 
   // MARK: The records of a zone
 
-  func list(_ zone: Int64, of table: Int64, limit: Int) throws -> [RecordRef] {
-    try sql.all(
-      "SELECT tbl, key FROM mesh_record WHERE tbl = ? AND zone = ? LIMIT ?",
-      [.integer(table), .integer(zone), .count(limit)]
-    ) { $0.ref(0) }
-  }
-
   func list(_ zone: Int64, limit: Int) throws -> [RecordRef] {
     try sql.all("SELECT tbl, key FROM mesh_record WHERE zone = ? LIMIT ?", [.integer(zone), .count(limit)]) {
       $0.ref(0)

@@ -40,7 +40,7 @@ private struct ZoneRemoval: Step {
   func dropRecords(
     _ row: ZoneCounters, keepingCopy: Bool, _ refused: [RecordRef: String], now: Int64
   ) throws -> Bool {
-    let refs = try nextRecords(of: row.id)
+    let refs = try recordRows.list(row.id, limit: Choices.slice)
     guard !refs.isEmpty else { return false }
     let records = ZoneRecords(transaction, zone: row)
     let materialiser = try Materialiser(records, transaction.progress(), refused: refused)
@@ -53,7 +53,7 @@ private struct ZoneRemoval: Step {
       let isUnnoticed = try old.isShown && materialiser.notes.isUnnoticed(ref, old, records.state(ref, old))
       // The marks go with the record.
       let undelivered = try transaction.assets.undeliveredColumns(of: ref, in: row.id)
-      if !old.isShown { kept += try receiptForHeld(ref, old, undelivered, zone: row.id, now: now) }
+      if !old.isShown { kept += try receiptForHeld(ref, old, undelivered, materialiser, now: now) }
       try materialiser.stopWaiting(ref)
       try records.remove(ref, old)
       guard old.isShown, let table = catalog.table(ref.table) else { continue }
@@ -69,16 +69,6 @@ private struct ZoneRemoval: Step {
     }
     try materialiser.settle()
     return true
-  }
-
-  /// Returns a slice of the zone's records. Children come before their parents, because a row whose parent is removed
-  /// leaves its table, and then nobody could tell any more what programs wrote to it.
-  private func nextRecords(of zone: Int64) throws -> [RecordRef] {
-    for table in catalog.tablesChildrenFirst {
-      let refs = try recordRows.list(zone, of: table.id, limit: Choices.slice)
-      if !refs.isEmpty { return refs }
-    }
-    return try recordRows.list(zone, limit: Choices.slice)
   }
 
   /// Keeps the values of a row that nobody else has. A receipt outlives its zone.
@@ -110,13 +100,15 @@ private struct ZoneRemoval: Step {
     return StoreLimits.assetInMemory - room
   }
 
-  /// Keeps BLOBs of a record without a row that this device wrote and others may not have.
+  /// Keeps the values of a record without a row that nobody else has. The record may be held since its parent was
+  /// removed with an earlier slice.
   ///
-  /// - Returns: The bytes of the receipt.
+  /// - Returns: The bytes of long BLOBs in the receipt.
   private func receiptForHeld(
-    _ ref: RecordRef, _ old: StoredRecord, _ undelivered: Set<Int64>, zone: Int64, now: Int64
+    _ ref: RecordRef, _ old: StoredRecord, _ undelivered: Set<Int64>, _ materialiser: Materialiser, now: Int64
   ) throws -> Int {
-    var (room, values) = (StoreLimits.assetInMemory, [Int64: Value]())
+    guard old.isAlive, let table = catalog.table(ref.table) else { return 0 }
+    var (room, values) = (StoreLimits.assetInMemory, try materialiser.local.of(ref, table, old))
     for column in undelivered.sorted() {
       guard let asset = old.extra[column]?.asset,
         let bytes = try transaction.contents.bytes(of: asset, nil, limit: room)
@@ -124,7 +116,9 @@ private struct ZoneRemoval: Step {
       values[column] = .blob(bytes)
       room -= bytes.count
     }
-    if !values.isEmpty { try transaction.noteReceipt(ref, values, zone: zone, .cut, now: now) }
+    if !values.isEmpty {
+      try transaction.noteReceipt(ref, values, zone: materialiser.records.zone.id, .cut, now: now)
+    }
     return StoreLimits.assetInMemory - room
   }
 

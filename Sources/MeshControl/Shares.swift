@@ -421,7 +421,8 @@ public struct ShareReceiptReport: Codable, Hashable, Sendable {
     public var table: String
     /// The key of the record.
     public var key: ReportedValue
-    /// The values by column. It is nil if the record was deleted.
+    /// The values by column. It is nil if the record was deleted. An answer has at most 16 MiB of long BLOBs. For others
+    /// it has an `asset` with the size, which restoring writes all the same.
     @OrNull public var values: [String: ReportedValue]?
     /// Why the share rejected the write.
     public var reason: Reason

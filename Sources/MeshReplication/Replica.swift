@@ -265,7 +265,7 @@ package final class Replica: Part {
     case .assetBacklog(let zone, let backlog):
       guard sessions.isCommon(zone, link) else { break }
       sessions[link]?.progress.lacks(zone, backlog)
-      try deliveries.noteBacklog(link, zone)
+      try deliveries.noteBacklog(link, zone, backlog)
 
     case .want(let zone, let vector): try membership.meet(zone, link, wanted: vector, now: now)
     case .admitted, .announceOnly, .credit, .ping, .pong: break

@@ -404,7 +404,7 @@ import Testing
     #expect(mesh.nodes[2].store.undelivered(zone, limit: 9).count == (hasMet ? 1 : 0))
   }
 
-  @Test("an owner is asked for every BLOB again after each backlog, and only complete ones are delivered")
+  @Test("an owner is asked for every BLOB again once its backlog has changed, and only complete ones are delivered")
   func deliveryQuestions() throws {
     let mesh = try TestMesh([1, 1])
     let zone = try mesh.share()
@@ -439,20 +439,30 @@ import Testing
         for asset in asked { try mesh.give(.assetHas(zone, asset, chunks(asset)), to: 1, link) }
       }
     }
-    func backlog() throws { try mesh.give(.assetBacklog(zone, AssetBacklog()), to: 1, link) }
+    func backlog(coming: Int = 0, absent: Int) throws {
+      let backlog = AssetBacklog(
+        coming: AssetBacklog.Amount(assets: coming, bytes: coming),
+        absent: AssetBacklog.Amount(assets: absent, bytes: 9))
+      try mesh.give(.assetBacklog(zone, backlog), to: 1, link)
+    }
     var (part, whole) = (ChunkSet(count: 2), ChunkSet(count: 2))
     part.insert(0)
     for chunk in 0..<2 { whole.insert(chunk) }
-    try backlog()
+    try backlog(coming: 1, absent: 2)
+    #expect(try answer { _ in whole } == 0, "it is asked once nothing is coming")
+    try backlog(absent: 3)
     #expect(try answer { $0 == all[0] ? nil : part } == count)
     #expect(undelivered() == all)
-    try backlog()
+    try backlog(absent: 3)
+    #expect(try answer { _ in whole } == 0, "it has received nothing since")
+    try backlog(absent: 2)
     #expect(try answer { $0 == all[9] ? part : whole } == count)
     #expect(undelivered() == [all[9]])
     // A peer may answer more than it was asked.
     try mesh.give(.assetHas(zone, all[9], whole), to: 1, link)
     #expect(undelivered() == [all[9]])
-    try backlog()
+    try backlog(coming: 1, absent: 2)
+    try backlog(absent: 2)
     #expect(try answer { _ in whole } == 1)
     #expect(undelivered().isEmpty)
   }

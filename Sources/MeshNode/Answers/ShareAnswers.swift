@@ -184,7 +184,8 @@ struct ShareAnswers: NodePart {
       message:
         "\(undelivered.count.counted("BLOB", "BLOBs")) (\(size.asBytes)) of those that were written here have not "
         + "arrived at a device of the share's owner, and if this account leaves, the others never get them. mesh wait waits for "
-        + "them; mesh peers shows who is connected. To leave all the same, add --force.")
+        + "them, except for those that the owner fetches on demand. mesh peers shows who is connected. To leave all the "
+        + "same, add --force.")
   }
 
   func receipt(_ request: ShareReceiptRequest) throws -> ShareReceiptReport {

@@ -3,8 +3,8 @@ import MeshCore
 /// Finds out which of the assets that this device wrote into a share of another account the owner has. Until the owner
 /// has an asset, it would be lost for the others if this account lost the share.
 ///
-/// A backlog tells only how many assets a device lacks, and these may be others' assets that nobody has any more. So
-/// after each backlog of a device of the owner, that device is asked for each asset by name.
+/// A backlog tells only how many assets a device lacks, and these may be others' assets that nobody has any more. So a
+/// device of the owner is asked for each asset by name, once its backlog has changed and nothing is coming.
 ///
 /// Most devices of a participant are never connected to the owner, because another device of the account is. For such a
 /// device, its account's devices count instead.
@@ -14,12 +14,16 @@ struct AssetDeliveries: Part {
 
   let context: Context
 
-  /// Asks a device again for all assets that the owner may lack, because it may have received some.
-  func noteBacklog(_ link: LinkID, _ zone: ZoneID) throws {
+  /// Asks a device for the assets that the owner may lack. If its backlog has changed, it may have received some since
+  /// it was asked before, and is asked for all of them again.
+  func noteBacklog(_ link: LinkID, _ zone: ZoneID, _ backlog: AssetBacklog) throws {
     guard let owner = zones[zone]?.state.owner, owner != account.id, let peer = sessions[link]?.peer,
-      try peer.account == owner || peer.account == account.id && !hasMet(owner, zone)
+      peer.account == owner || peer.account == account.id
     else { return }
-    sessions[link]?.deliveries.lacking[zone] = []
+    sessions[link]?.deliveries.learn(zone, backlog)
+    guard backlog.coming.assets == 0, try !store.assets.undelivered(zone, limit: 1).isEmpty,
+      try peer.account == owner || !hasMet(owner, zone)
+    else { return }
     try ask(link, zone)
   }
 
@@ -55,8 +59,14 @@ struct DeliveryProgress {
   fileprivate(set) var asked: [ZoneID: Set<AssetID>] = [:]
   /// The assets that the device has said it has, and that are not noted in the store.
   fileprivate(set) var delivered: [ZoneID: Set<AssetID>] = [:]
-  /// The assets that the device has said it lacks, since its last backlog.
+  /// The assets that the device has said it lacks, since its backlog changed.
   fileprivate(set) var lacking: [ZoneID: Set<AssetID>] = [:]
+  private var backlogs: [ZoneID: AssetBacklog] = [:]
+
+  fileprivate mutating func learn(_ zone: ZoneID, _ backlog: AssetBacklog) {
+    guard backlogs.updateValue(backlog, forKey: zone) != backlog else { return }
+    lacking[zone] = nil
+  }
 
   /// Returns whether it is the last answer of a round.
   fileprivate mutating func answer(_ zone: ZoneID, _ asset: AssetID, isComplete: Bool) -> Bool {

@@ -11,7 +11,7 @@ extension MeshTables {
   ]
 
   /// The indexes that are created once the tables have the columns of this format.
-  static let indexes = [assetWaiting, assetUndelivered, conflictCause, layoutColumns, pendingRouted]
+  static let indexes = [assetWaiting, assetUndelivered, conflictCause, layoutColumns, pendingRouted, receiptRecord]
 
   /// Brings tables of an earlier format up to this one.
   static func update(_ db: Database, from format: Int) throws {
@@ -332,6 +332,9 @@ extension MeshTables {
       noted INTEGER NOT NULL                      -- milliseconds since 1970
     )
     """
+
+  /// Each new receipt is compared with those of its record.
+  static let receiptRecord = "CREATE INDEX IF NOT EXISTS mesh_receipt_record ON mesh_receipt (zone, tbl, key)"
 
   /// Assets that records have or had.
   static let asset = """

@@ -32,12 +32,14 @@ struct ReceiptTable {
       "\(Self.select) WHERE zone = ? AND id > ? ORDER BY id LIMIT 1", [.integer(zone), .integer(id)], Self.entry)
   }
 
-  /// Returns the values in the receipts of a record.
-  func values(of ref: RecordRef, in zone: Int64) throws -> [[Int64: Value]] {
+  /// Returns the values that a record has after all its receipts.
+  func latest(of ref: RecordRef, in zone: Int64) throws -> [Int64: Value] {
     try sql.all(
-      "\(Self.select) WHERE zone = ? AND tbl = ? AND key = ?", [.integer(zone), .integer(ref.table), ref.key],
-      Self.entry
-    ).compactMap(\.values)
+      "\(Self.select) WHERE zone = ? AND tbl = ? AND key = ? ORDER BY id",
+      [.integer(zone), .integer(ref.table), ref.key], Self.entry
+    ).reduce(into: [:]) { latest, receipt in
+      latest = receipt.values.map { latest.merging($0) { $1 } } ?? [:]
+    }
   }
 
   private static let select = "SELECT id, tbl, key, extra, reason, noted FROM mesh_receipt"

@@ -86,12 +86,14 @@ private struct ZoneRemoval: Step {
     let own = try undelivered.union(materialiser.local.of(ref, table, old).keys)
     guard isUnnoticed || !own.isEmpty else { return 0 }
     // When a program deleted the root, the writes that were noted became receipts at once.
-    let isUnnoticed = try isUnnoticed && !(isRootGone && !receipts.values(of: ref, in: zone).isEmpty)
+    let isUnnoticed = try isUnnoticed && !(isRootGone && !receipts.latest(of: ref, in: zone).isEmpty)
     var room = StoreLimits.assetInMemory
     let row = try transaction.row(ref, &room)
     // Rows that a program deleted with the share's root are not deleted for the others.
     if row == nil, isRootGone || !isUnnoticed { return 0 }
-    try keep(row?.filter { isUnnoticed || own.contains($0.key) }, of: ref, zone: zone, now: now)
+    let values = row?.filter { isUnnoticed || own.contains($0.key) }
+    guard values?.isEmpty != true else { return 0 }
+    try transaction.noteReceipt(ref, values, zone: zone, .cut, now: now)
     return StoreLimits.assetInMemory - room
   }
 
@@ -111,18 +113,10 @@ private struct ZoneRemoval: Step {
       values[column] = .blob(bytes)
       room -= bytes.count
     }
-    try keep(values, of: ref, zone: materialiser.records.zone.id, now: now)
+    if !values.isEmpty {
+      try transaction.noteReceipt(ref, values, zone: materialiser.records.zone.id, .cut, now: now)
+    }
     return StoreLimits.assetInMemory - room
-  }
-
-  /// Notes a receipt of values that the record's earlier receipts don't have.
-  ///
-  /// - Parameter values: The values by column, or nil for a delete.
-  private func keep(_ values: [Int64: Value]?, of ref: RecordRef, zone: Int64, now: Int64) throws {
-    guard values?.isEmpty != true else { return }
-    let known = try receipts.values(of: ref, in: zone)
-    let new = values?.filter { column, value in !known.contains { $0[column] == value } }
-    if new?.isEmpty != true { try transaction.noteReceipt(ref, new, zone: zone, .cut, now: now) }
   }
 
   /// Keeps the values that were local until a merge overwrote them. They were never sent, so nobody else lists them.

@@ -37,7 +37,7 @@ extension StoreZones {
     var last: Int64? = 0
     // Receipts with long BLOBs would keep the lock for long in one transaction.
     while let after = last {
-      let slice = try write { try $0.restoreReceipts(zone, after: after) }
+      let slice = try write { try ReceiptWriter(transaction: $0).restore(zone, after: after) }
       restored += slice.written
       inTheWay.formUnion(slice.inTheWay)
       last = slice.last
@@ -56,29 +56,49 @@ extension StoreZones {
 }
 
 extension Transaction {
+  /// Keeps values that a zone did not take, except those that the record's receipts end with. A write can be lost in
+  /// several ways at once, such as when a program deletes the root of a share. Parts are not compared: two equal
+  /// increments are two.
+  ///
+  /// - Parameter values: The values by column, or nil for a delete.
+  func noteReceipt(_ ref: RecordRef, _ values: [Int64: Value]?, zone: Int64, _ reason: Receipt.Reason, now: Int64)
+    throws
+  {
+    let known = try receipts.latest(of: ref, in: zone)
+    let new = try values?.filter { column, value in try known[column] != value || catalog.part(column) != nil }
+    // A row that consists of its key has no values.
+    guard values?.isEmpty != false || new?.isEmpty != true else { return }
+    reached(.receiptKept)
+    try receipts.insert(ref, new, zone: zone, reason, now: now)
+  }
+}
+
+/// Writes what receipts keep to the tables again, as a program would.
+struct ReceiptWriter: Step {
+  let transaction: Transaction
+
   /// Writes some megabytes of a zone's receipts to the tables again.
   ///
   /// - Parameter id: The id of the last receipt of the slice before.
   /// - Returns: The id of the last receipt of this slice, or nil if none follows.
-  fileprivate func restoreReceipts(
+  func restore(
     _ zone: ZoneID, after id: Int64
   ) throws -> (written: Int, inTheWay: Set<RecordName>, last: Int64?) {
     guard let row = try counters.read(zone) else { return (0, [], nil) }
-    let writer = ReceiptWriter(transaction: self)
     var (written, inTheWay, last, bytes) = (0, Set<RecordName>(), id, 0)
     while bytes < StoreLimits.assetInMemory / 4 {
       guard let receipt = try receipts.next(row.id, after: last) else { return (written, inTheWay, nil) }
       last = receipt.id
       bytes += receipt.values?.values.reduce(0) { $0 + $1.encodedBound } ?? 0
-      if let other = try writer.occupant(of: receipt.ref, receipt.values, besides: row) {
+      if let other = try occupant(of: receipt.ref, receipt.values, besides: row) {
         inTheWay.insert(RecordName(table: try catalog.tableName(other.table), key: other.key))
         continue
       }
       // A BLOB that was too long to keep has only a name.
       let names = receipt.values?.filter { $0.value.asset != nil } ?? [:]
       guard names.isEmpty || names.count != receipt.values?.count,
-        try !writer.isFragment(receipt.ref, receipt.values, of: row),
-        try writer.writeAgain(receipt.ref, receipt.values)
+        try !isFragment(receipt.ref, receipt.values, of: row),
+        try writeAgain(receipt.ref, receipt.values)
       else { continue }
       if names.isEmpty {
         try receipts.remove(receipt.id)
@@ -89,18 +109,6 @@ extension Transaction {
     }
     return (written, inTheWay, last)
   }
-
-  func noteReceipt(_ ref: RecordRef, _ values: [Int64: Value]?, zone: Int64, _ reason: Receipt.Reason, now: Int64)
-    throws
-  {
-    reached(.receiptKept)
-    try receipts.insert(ref, values, zone: zone, reason, now: now)
-  }
-}
-
-/// Writes what receipts keep to the tables again, as a program would.
-struct ReceiptWriter: Step {
-  let transaction: Transaction
 
   /// Returns the record that keeps a zone's write from reaching its own record, or nil if there is none. It is another
   /// zone's record that shows the row, or the topmost record that the row belongs to. Such a record may be a copy that

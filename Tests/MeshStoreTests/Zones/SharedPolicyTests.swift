@@ -421,6 +421,29 @@ import Testing
     }
   }
 
+  @Test("equal increments that are rejected one after the other are all kept, and an equal value once")
+  func rejectedTwice() throws {
+    let (alice, laptop, bob) = try members()
+    let writable = bob.standings
+    for title in ["a", "b", "b"] {
+      try bob.stand(writable)
+      try bob.run("UPDATE reminders SET done = done + 3 WHERE id = 'r1'")
+      try bob.run("UPDATE steps SET title = '\(title)' WHERE id = 's1'")
+      try bob.stand(ZoneStanding(zone: SharedList.share, role: .readOnly, root: SharedList.root))
+      try bob.settle()
+    }
+    let receipts = try bob.store.zones.receipts(SharedList.share).compactMap(\.values).flatMap(\.values)
+    #expect(receipts.count { $0 == .integer(3) } == 3)
+    #expect(receipts.filter { $0 != .integer(3) }.sorted() == [.text("a"), .text("b")])
+    try bob.stand(writable)
+    #expect(try bob.store.zones.restoreReceipts(SharedList.share).written == 5)
+    try converge([alice, laptop, bob])
+    for member in [alice, laptop, bob] {
+      #expect(try done(member) == ["9"])
+      #expect(try member.rows("SELECT title FROM steps WHERE id = 's1'") == ["b"])
+    }
+  }
+
   @Test("restoring a part neither lowers the greatest value nor exceeds the greatest number")
   func partsAtTheLimits() throws {
     let (alice, laptop, bob) = try members()

@@ -58,7 +58,7 @@ package final class Replica: Part {
       book: AccountBook(
         account, signer: accountSigner, device: device, store: store.control, secrets: secrets,
         cryptography: cryptography),
-      sessions: Sessions(store.log, outbox), zones: Zones(due), due: due, incidents: Incidents(outbox))
+      sessions: Sessions(device, store.log, outbox), zones: Zones(due), due: due, incidents: Incidents(outbox))
     clocks = Clocks(context)
     standings = StandingBook(context)
     schema = SchemaExchange(context)

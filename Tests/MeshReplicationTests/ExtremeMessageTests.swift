@@ -67,7 +67,7 @@ import Testing
       let asset = try #require(AssetID([UInt8](repeating: 3, count: 32)))
       let head = try #require(node.store.storedTips(zone)[author])
       let changeSet = try #require(
-        node.store.changeSets(zone, beyond: VersionVector(), after: 0, maximumBytes: 1 << 20).changeSets.first)
+        node.store.changeSets(zone, beyond: VersionVector(), of: nil, after: 0, maximumBytes: 1 << 20).changeSets.first)
       let excerpt = node.store.excerpt(zone, author, through: 1, count: 1).map { header in
         var writer = ByteWriter()
         header.write(to: &writer)

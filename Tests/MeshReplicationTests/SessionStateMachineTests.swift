@@ -17,7 +17,7 @@ import Testing
 
   /// Returns a machine in which the zone is in common and the peer wants everything.
   private func open() throws -> SessionStateMachine {
-    var machine = SessionStateMachine(now: 0)
+    var machine = SessionStateMachine(author.device, now: 0)
     let hello = Hello(certificate: nil, accountHead: [UInt8](repeating: 0, count: 32))
     _ = machine.handle(.message(.hello(hello)), now: 0)
     _ = machine.handle(.admitted, now: 0)
@@ -40,19 +40,15 @@ import Testing
     return machine.handle(.met(zone, wanted: VersionVector()), now: 0)
   }
 
-  private func announcements(_ outputs: [SessionStateMachine.Output]) -> Int {
-    outputs.count { if case .sayMerged(zone, isAll: false) = $0 { true } else { false } }
-  }
-
   private func sent(_ outputs: [SessionStateMachine.Output]) -> [Message] {
     outputs.compactMap { if case .send(let message) = $0 { message } else { nil } }
   }
 
   @Test("a hello that has come and waits for its turn is in time") func aHelloThatHasComeAndWaitsForItsTurnIsInTime() {
-    var machine = SessionStateMachine(now: 0)
+    var machine = SessionStateMachine(author.device, now: 0)
     _ = machine.handle(.waiting, now: 1_000)
     #expect(machine.handle(.tick, now: 3 * SessionStateMachine.helloLimit).isEmpty)
-    var silent = SessionStateMachine(now: 0)
+    var silent = SessionStateMachine(author.device, now: 0)
     #expect(!silent.handle(.tick, now: 3 * SessionStateMachine.helloLimit).isEmpty)
   }
 
@@ -86,7 +82,7 @@ import Testing
       secrets: account.devices[0])
     _ = machine.handle(.message(.acknowledgement(acknowledgement)), now: 0)
     let read = machine.handle(.advanced(zone), now: 0).compactMap {
-      if case .read(_, let beyond, _) = $0 { beyond } else { nil }
+      if case .read(_, let beyond, _, _) = $0 { beyond } else { nil }
     }
     #expect(read == [VersionVector()])
   }
@@ -171,29 +167,110 @@ import Testing
     #expect(sent(second).isEmpty, "once is enough")
   }
 
-  @Test("a peer that asked for announcements gets no change sets but a vector")
-  func aPeerThatAskedForAnnouncementsGetsNoChangeSetsButAVector() throws {
-    var machine = try open()
-    _ = try want(&machine)
-    _ = machine.handle(.batch(zone, ChangeSetBatch(changeSets: [], position: 1, isComplete: true)), now: 0)
-    _ = machine.handle(.message(.announceOnly(zone)), now: 0)
-    #expect(announcements(machine.handle(.tick, now: 0)) == 1)
-    #expect(reads(machine.handle(.advanced(zone), now: 1)) == 0)
-    #expect(announcements(machine.handle(.tick, now: 2)) == 1)
-    #expect(announcements(machine.handle(.tick, now: 3)) == 0, "nothing new, nothing said")
-    // The peer asks when it misses something, and is then pushed to again.
-    #expect(reads(machine.handle(.message(.want(zone, vector(1))), now: 4)) == 1)
+  /// The devices whose change sets are read to push them, or nil if nothing is read. All devices are an empty set.
+  private func pushed(_ outputs: [SessionStateMachine.Output]) -> Set<DeviceID>? {
+    outputs.compactMap { if case .read(_, _, let devices, _) = $0 { devices ?? [] } else { nil } }.first
   }
 
-  @Test("what was announced and does not come is asked for") func whatWasAnnouncedAndDoesNotComeIsAskedFor() throws {
+  private func batch(_ devices: Set<DeviceID> = []) -> SessionStateMachine.Input {
+    var batch = ChangeSetBatch(changeSets: devices.map { $0.bytes }, position: 1, isComplete: true)
+    batch.devices = devices
+    return .batch(zone, batch)
+  }
+
+  @Test("what this device writes is pushed, and what others write once the peer asked for it again")
+  func pushesWhatThePeerDependsOn() throws {
+    let other = try #require(DeviceID([UInt8](repeating: 3, count: 32)))
+    let third = try #require(DeviceID([UInt8](repeating: 4, count: 32)))
     var machine = try open()
-    _ = machine.handle(.message(.have(zone, vector(5))), now: 0)
-    func checks(_ outputs: [SessionStateMachine.Output]) -> Int {
-      outputs.count { if case .check = $0 { true } else { false } }
+    #expect(pushed(try want(&machine)) == [], "the first answer is everything")
+    _ = machine.handle(batch([author.device, other, third]), now: 0)
+    #expect(pushed(machine.handle(.advanced(zone), now: 1)) == [author.device])
+    _ = machine.handle(batch(), now: 1)
+    #expect(pushed(machine.handle(.message(.want(zone, vector(1))), now: 2)) == [])
+    _ = machine.handle(batch([other]), now: 2)
+    #expect(pushed(machine.handle(.advanced(zone), now: 3)) == [], "everything")
+    _ = machine.handle(batch([author.device, other]), now: 3)
+    _ = machine.handle(.message(.announceOnly(zone)), now: 4)
+    #expect(pushed(machine.handle(.advanced(zone), now: 5)) == [author.device])
+    _ = machine.handle(batch(), now: 5)
+    #expect(pushed(machine.handle(.message(.want(zone, vector(2))), now: 6)) == [])
+    _ = machine.handle(batch([third]), now: 6)
+    #expect(pushed(machine.handle(.advanced(zone), now: 7)) == [author.device, third])
+    _ = machine.handle(batch(), now: 7)
+    _ = machine.handle(.message(.announceOnly(zone)), now: 8)
+    #expect(pushed(machine.handle(.advanced(zone), now: 9)) == [author.device])
+  }
+
+  private func checks(_ outputs: [SessionStateMachine.Output]) -> [Bool] {
+    outputs.compactMap { if case .check(_, _, let isLate) = $0 { isLate } else { nil } }
+  }
+
+  @Test("what is announced is looked up at once, and again if it does not come", arguments: [false, true])
+  func whatWasAnnouncedAndDoesNotComeIsAskedFor(isAcknowledged: Bool) throws {
+    let after = SessionStateMachine.graftAfter
+    var machine = try open()
+    _ = machine.handle(.message(.upToDate(zone, VersionVector())), now: 0)
+    func announce(_ number: UInt64, now: Int64) -> [Bool] {
+      checks(
+        machine.handle(
+          isAcknowledged ? .acknowledged(zone, vector(number)) : .message(.have(zone, vector(number))), now: now))
     }
-    #expect(checks(machine.handle(.tick, now: SessionStateMachine.graftAfter)) == 0, "the tree has its time")
-    #expect(checks(machine.handle(.tick, now: SessionStateMachine.graftAfter + 1)) == 1)
-    #expect(sent(machine.handle(.lacking(zone, stored: vector(2)), now: 400)) == [.want(zone, vector(2))])
+    #expect(announce(5, now: 0) == [false])
+    #expect(!machine.isMissingAnnounced, "the caller says so")
+    _ = machine.handle(.missing(zone, announced: vector(5)), now: 0)
+    #expect(machine.isMissingAnnounced)
+    #expect(announce(6, now: 200) == [], "one after the other")
+    #expect(checks(machine.handle(.tick, now: after)) == [], "another session has its time")
+    let late = machine.handle(.tick, now: after + 1)
+    #expect(late.contains { if case .check(_, vector(5), isLate: true) = $0 { true } else { false } })
+    #expect(checks(machine.handle(.tick, now: after + 2)) == [], "the later ones have their time too")
+    #expect(checks(machine.handle(.tick, now: 2 * after + 2)) == [true])
+    #expect(!machine.isMissingAnnounced)
+    #expect(
+      sent(machine.handle(.lacking(zone, stored: vector(2), isAnnounced: true), now: 700)) == [.want(zone, vector(2))])
+  }
+
+  @Test("requests that bring nothing new become rarer") func futileRequestsBecomeRarer() throws {
+    var machine = try open()
+    func ask(isAnnounced: Bool = true) {
+      _ = machine.handle(.lacking(zone, stored: VersionVector(), isAnnounced: isAnnounced), now: 0)
+      _ = machine.handle(.message(.upToDate(zone, VersionVector())), now: 0)
+    }
+    func pause(_ now: Int64) -> Int64? {
+      _ = machine.handle(.acknowledged(zone, vector(9)), now: now)
+      return stride(from: 100, through: 40_000, by: 100).first {
+        checks(machine.handle(.tick, now: now + $0)).contains(true)
+      }
+    }
+    ask(isAnnounced: false)
+    #expect(checks(machine.handle(.acknowledged(zone, vector(9)), now: 0)) == [false])
+    ask()
+    #expect(checks(machine.handle(.acknowledged(zone, vector(9)), now: 0)) == [], "not at once any more")
+    ask()
+    #expect(pause(1_000) == 1_300)
+    for _ in 0..<20 { ask() }
+    #expect(pause(10_000) == nil)
+    _ = machine.handle(.message(.pong(1)), now: 60_000)
+    #expect(checks(machine.handle(.tick, now: 70_001)).contains(true), "a minute at most")
+    ask()
+    _ = machine.handle(.settled(zone, received: vector(1), bytes: 1, new: 1, duplicates: 0), now: 300_000)
+    #expect(checks(machine.handle(.acknowledged(zone, vector(9)), now: 300_000)) == [false])
+  }
+
+  @Test("what a peer announces while it answers is not looked up", arguments: [false, true])
+  func answersAreAwaited(isDuplicate: Bool) throws {
+    var machine = try open()
+    func announce() -> [Bool] { checks(machine.handle(.acknowledged(zone, vector(9)), now: 0)) }
+    #expect(announce() == [])
+    if isDuplicate {
+      _ = machine.handle(.settled(zone, received: vector(1), bytes: 1, new: 0, duplicates: 1), now: 0)
+    } else {
+      _ = machine.handle(.message(.upToDate(zone, vector(1))), now: 0)
+    }
+    #expect(announce() == [false])
+    _ = machine.handle(.lacking(zone, stored: vector(1), isAnnounced: false), now: 0)
+    #expect(announce() == [])
   }
 
   @Test("silence is answered with a ping, then with the end") func silenceIsAnsweredWithAPingThenWithTheEnd() throws {

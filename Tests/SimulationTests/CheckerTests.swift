@@ -36,7 +36,7 @@ import Testing
       zone: try #require(Self.zone), author: author, epoch: try #require(Self.epoch), key: try #require(Self.key),
       secrets: account.devices[device], cryptography: try cryptography())
     _ = try store.localWrites.flush([writer.zone: writer], now: VirtualClock.epoch)
-    let batch = store.log.changeSets(writer.zone, beyond: VersionVector(), after: 0, maximumBytes: 1 << 20)
+    let batch = store.log.changeSets(writer.zone, beyond: VersionVector(), of: nil, after: 0, maximumBytes: 1 << 20)
     return (batch.changeSets, author)
   }
 

@@ -14,7 +14,7 @@ package struct Hello: Hashable, Sendable {
   package var signature: [UInt8]
 
   /// The version of the session protocol that this program speaks.
-  package static let version: UInt8 = 2
+  package static let version: UInt8 = 3
 
   /// Creates an unsigned hello that offers this program's version.
   package init(certificate: Certificate?, accountHead: [UInt8], proof: InviteProof? = nil) {

@@ -137,8 +137,10 @@ package protocol LogStore {
   func store(_ changeSets: [ChangeSet], zone: ZoneID, now: Int64) throws -> [StoreOutcome]
   /// Returns merged change sets that `vector` doesn't include, in causal order, starting after the log position
   /// `after`. Stops at `maximumBytes`, but returns at least one change set if there is one.
+  ///
+  /// - Parameter devices: The devices whose change sets are returned, or nil for all.
   func changeSets(
-    _ zone: ZoneID, beyond vector: VersionVector, after position: Int64, maximumBytes: Int
+    _ zone: ZoneID, beyond vector: VersionVector, of devices: Set<DeviceID>?, after position: Int64, maximumBytes: Int
   ) throws -> ChangeSetBatch
   /// Returns whether the zone has rejected change sets that are kept as receipts.
   func hasReverted(_ zone: ZoneID) throws -> Bool
@@ -449,6 +451,9 @@ package struct ChangeSetBatch: Sendable {
   package var position: Int64
   /// True if nothing is left beyond `position`.
   package var isComplete: Bool
+  /// The devices that wrote the change sets.
+  package var devices: Set<DeviceID> = []
+
   package init(changeSets: [[UInt8]], position: Int64, isComplete: Bool) {
     self.changeSets = changeSets
     self.position = position

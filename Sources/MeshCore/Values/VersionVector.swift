@@ -30,6 +30,11 @@ package struct VersionVector: Hashable, Sendable {
     }
   }
 
+  /// Returns the authors of whose change sets the other vector lacks some.
+  package func authors(beyond other: VersionVector) -> [Author] {
+    numbers.compactMap { $0.value > other[$0.key] ? $0.key : nil }
+  }
+
   /// Raises each author's number to the other vector's, if that is greater.
   package mutating func formUnion(_ other: VersionVector) {
     for (author, number) in other.numbers where number > self[author] { self[author] = number }

@@ -20,9 +20,9 @@ struct Session {
   /// True if the peer has said the name of its account.
   private(set) var hasNamed = false
 
-  init(_ info: LinkInfo, now: Moment) {
+  init(_ info: LinkInfo, _ device: DeviceID, now: Moment) {
     self.info = info
-    machine = SessionStateMachine(now: now.steady)
+    machine = SessionStateMachine(device, now: now.steady)
   }
 
   /// The identity that the peer has proven.

@@ -30,23 +30,24 @@ package struct SessionStateMachine: Sendable {
     case settled(ZoneID, received: VersionVector, bytes: Int, new: Int, duplicates: Int)
     /// The peer has acknowledged change sets, and needs none of them.
     case acknowledged(ZoneID, VersionVector)
-    /// A change set is missing that the peer said it has, or a gap was found: ask again.
-    case lacking(ZoneID, stored: VersionVector)
+    /// The peer has change sets that are missing here. They may be on their way through another session.
+    case missing(ZoneID, announced: VersionVector)
+    /// Change sets are missing: ask again. `isAnnounced` is true if the peer said that it has them.
+    case lacking(ZoneID, stored: VersionVector, isAnnounced: Bool)
   }
 
   package enum Output: Sendable {
     case send(Message)
-    /// A request to tell the peer what is merged of a zone. If `isAll` is true, the peer has been sent all of it.
-    /// Otherwise it may ask for it.
-    case sayMerged(ZoneID, isAll: Bool)
+    /// A request to tell the peer what is merged of a zone. It has been sent all of it.
+    case sayMerged(ZoneID)
     /// A message for the code that knows the account, the control log and the store. The first `want` of a zone that is
     /// in common is one: it shows that the peer knows the zone to be in common too. Answer it with `met`.
     case deliver(Message)
-    /// A request to read change sets that the peer wants from the log.
-    case read(ZoneID, beyond: VersionVector, after: Int64)
-    /// The peer announced change sets that have been missing for a while. Answer with `lacking` if they are still
-    /// missing.
-    case check(ZoneID, announced: VersionVector)
+    /// A request to read change sets that the peer wants from the log: those of some devices, or all.
+    case read(ZoneID, beyond: VersionVector, of: Set<DeviceID>?, after: Int64)
+    /// The peer announced change sets. If some are missing here, answer with `missing`, or with `lacking` if they
+    /// don't come from elsewhere. `isLate` is true if there was time for that.
+    case check(ZoneID, announced: VersionVector, isLate: Bool)
     /// A request to say goodbye and close the session.
     case end(Message.Goodbye, String)
   }
@@ -59,8 +60,9 @@ package struct SessionStateMachine: Sendable {
   /// The milliseconds within which a hello must arrive.
   package static let helloLimit: Int64 = 10_000
   /// The milliseconds that an announced change set may be missing before it is requested. This is longer than it takes
-  /// to arrive through the tree.
+  /// to arrive through another session. After a request that brought nothing new, the time doubles, up to `mostPatience`.
   package static let graftAfter: Int64 = 300
+  private static let mostPatience: Int64 = 60_000
 
   /// The maximum number of zones whose wants are kept until the zones are in common. Together, they may have as many
   /// authors as one zone.
@@ -68,6 +70,8 @@ package struct SessionStateMachine: Sendable {
 
   private enum Phase { case hello, admission, open }
 
+  /// This device.
+  private let device: DeviceID
   private var phase = Phase.hello
   private var zones: [ZoneID: Exchange] = [:]
   /// The wants for zones that are not known here to be in common. The peer may learn of a common zone first.
@@ -88,19 +92,27 @@ package struct SessionStateMachine: Sendable {
     var wanted: VersionVector?
     var position: Int64 = 0
     var isReading = false
+    /// True once the peer's last `want` is answered. From then on, only change sets of `pushed` are sent.
     var isComplete = false
-    /// True if new change sets are pushed, false if they are only announced.
-    var isPushed = true
+    /// The devices whose new change sets are pushed, or nil for all. At first, this is this device. A peer that asks
+    /// again depends on this node for others: for all until it got duplicates, later for those in the answer.
+    var pushed: Set<DeviceID>?
+    /// True if the peer got duplicates.
+    var isPruned = false
+    /// True until the peer has answered the last `want` of this side.
+    var awaitsAnswer = true
     /// True if this side asked the peer only to announce.
     var asksAnnounceOnly = false
     /// True if the log grew while a batch was being read, or while there was no credit.
     var hasMore = false
-    var announced: (vector: VersionVector, since: Int64)?
-    /// True if something is merged here that a peer which gets announcements only has not been told of.
-    var isUnannounced = false
+    /// What the peer announced and was missing, and what it announced since.
+    var announced: (vector: VersionVector, since: Int64, next: VersionVector?)?
+    /// The milliseconds that announced change sets may be missing.
+    var patience = SessionStateMachine.graftAfter
   }
 
-  package init(now: Int64) {
+  package init(_ device: DeviceID, now: Int64) {
+    self.device = device
     opened = now
     lastHeard = now
     lastPing = now
@@ -108,6 +120,9 @@ package struct SessionStateMachine: Sendable {
 
   /// The zones in common.
   package var commonZones: [ZoneID] { zones.keys.sorted() }
+  package func shares(_ zone: ZoneID) -> Bool { zones[zone] != nil }
+  /// True if announced change sets are missing, and are requested by a later tick.
+  package var isMissingAnnounced: Bool { zones.values.contains { $0.announced != nil } }
   package var isOpen: Bool { phase == .open }
   /// True until the peer's hello arrives.
   package var awaitsHello: Bool { phase == .hello }
@@ -132,7 +147,7 @@ package struct SessionStateMachine: Sendable {
       return []
     case .share(let zone, let stored):
       guard zones[zone] == nil else { return [] }
-      zones[zone] = Exchange()
+      zones[zone] = Exchange(pushed: [device])
       let wanted = early.removeValue(forKey: zone)
       return [.send(.want(zone, stored))] + (wanted.map { [.deliver(.want(zone, $0))] } ?? [])
     case .met(let zone, let vector):
@@ -148,10 +163,17 @@ package struct SessionStateMachine: Sendable {
       guard note(received, zone) else { return [Self.tooManyAuthors] }
       return settle(zone, bytes: bytes, new: new, duplicates: duplicates)
     case .acknowledged(let zone, let vector):
-      return note(vector, zone) ? [] : [Self.tooManyAuthors]
-    case .lacking(let zone, let stored):
+      return note(vector, zone) ? announced(vector, zone, now: now) : [Self.tooManyAuthors]
+    case .missing(let zone, let announced):
+      if zones[zone]?.announced == nil { zones[zone]?.announced = (announced, now, nil) }
+      return []
+    case .lacking(let zone, let stored, let isAnnounced):
       zones[zone]?.asksAnnounceOnly = false
+      zones[zone]?.awaitsAnswer = true
       zones[zone]?.announced = nil
+      if isAnnounced, let patience = zones[zone]?.patience {
+        zones[zone]?.patience = min(2 * patience, Self.mostPatience)
+      }
       return [.send(.want(zone, stored))]
     }
   }
@@ -188,14 +210,15 @@ package struct SessionStateMachine: Sendable {
       if early.count < Self.earlyWants, fits { early[zone] = vector }
       return []
     case (.open, .announceOnly(let zone)):
-      zones[zone]?.isPushed = false
-      zones[zone]?.isUnannounced = true
+      zones[zone]?.pushed = [device]
+      zones[zone]?.isPruned = true
+      zones[zone]?.isComplete = true
       return []
-    case (.open, .have(let zone, let vector)):
-      guard zones[zone] != nil else { return [] }
-      let since = zones[zone]?.announced?.since ?? now
-      zones[zone]?.announced = (vector, since)
+    case (.open, .upToDate(let zone, _)):
+      zones[zone]?.awaitsAnswer = false
       return [.deliver(message)]
+    case (.open, .have(let zone, let vector)):
+      return zones[zone] == nil ? [] : [.deliver(message)] + announced(vector, zone, now: now)
     case (.open, _):
       return [.deliver(message)]
     }
@@ -210,11 +233,24 @@ package struct SessionStateMachine: Sendable {
     return zones[zone]?.wanted?.numbers.count ?? 0 <= Limits.authors
   }
 
+  /// Asks the caller whether announced change sets are missing. While some are, what is announced waits until those
+  /// have had their time. A peer that still answers sends them anyway.
+  private mutating func announced(_ vector: VersionVector, _ zone: ZoneID, now: Int64) -> [Output] {
+    guard let exchange = zones[zone], !exchange.awaitsAnswer else { return [] }
+    guard exchange.announced == nil, exchange.patience == Self.graftAfter else {
+      let (first, since) = (exchange.announced?.vector ?? vector, exchange.announced?.since ?? now)
+      zones[zone]?.announced = (first, since, vector)
+      return []
+    }
+    return [.check(zone, announced: vector, isLate: false)]
+  }
+
   private mutating func want(_ zone: ZoneID, _ vector: VersionVector) -> [Output] {
+    guard let exchange = zones[zone] else { return [] }
+    if exchange.wanted != nil, !exchange.isPruned { zones[zone]?.pushed = nil }
     zones[zone]?.wanted = vector
     zones[zone]?.position = 0
     zones[zone]?.isComplete = false
-    zones[zone]?.isPushed = true
     zones[zone]?.hasMore = true
     return read(zone)
   }
@@ -231,51 +267,45 @@ package struct SessionStateMachine: Sendable {
       outputs.append(.send(.ping(UInt64(bitPattern: now))))
     }
     for zone in zones.keys.sorted() {
-      if zones[zone]?.isUnannounced == true {
-        zones[zone]?.isUnannounced = false
-        outputs.append(.sayMerged(zone, isAll: false))
-      }
-      if let (vector, since) = zones[zone]?.announced, now - since > Self.graftAfter {
-        zones[zone]?.announced = nil
-        outputs.append(.check(zone, announced: vector))
+      if let exchange = zones[zone], let (vector, since, next) = exchange.announced, now - since > exchange.patience {
+        zones[zone]?.announced = next.map { ($0, now, nil) }
+        outputs.append(.check(zone, announced: vector, isLate: true))
       }
     }
     return outputs
   }
 
   private mutating func advance(_ zone: ZoneID) -> [Output] {
-    guard let exchange = zones[zone], exchange.wanted != nil else { return [] }
-    if exchange.isPushed {
-      zones[zone]?.hasMore = true
-      return read(zone)
-    }
-    zones[zone]?.isUnannounced = true
-    return []
+    zones[zone]?.hasMore = true
+    return read(zone)
   }
 
   /// Asks for the next batch if the peer wants one, has given credit, and no read is running.
   private mutating func read(_ zone: ZoneID) -> [Output] {
-    guard let exchange = zones[zone], let wanted = exchange.wanted, exchange.hasMore, exchange.isPushed,
+    guard let exchange = zones[zone], let wanted = exchange.wanted, exchange.hasMore,
       !exchange.isReading, credit > 0
     else { return [] }
     zones[zone]?.isReading = true
     zones[zone]?.hasMore = false
-    return [.read(zone, beyond: wanted, after: exchange.position)]
+    return [
+      .read(zone, beyond: wanted, of: exchange.isComplete ? exchange.pushed : nil, after: exchange.position)
+    ]
   }
 
   private mutating func push(_ zone: ZoneID, _ batch: ChangeSetBatch) -> [Output] {
-    guard zones[zone] != nil else { return [] }
+    guard let exchange = zones[zone] else { return [] }
     zones[zone]?.isReading = false
     zones[zone]?.position = batch.position
+    if exchange.isPruned, !exchange.isComplete { zones[zone]?.pushed?.formUnion(batch.devices) }
     if !batch.isComplete { zones[zone]?.hasMore = true }
     var outputs: [Output] = []
     if !batch.changeSets.isEmpty {
       credit -= batch.changeSets.reduce(0) { $0 + $1.count }
       outputs.append(.send(.changeSets(zone, batch.changeSets)))
     }
-    if batch.isComplete, zones[zone]?.isComplete == false {
+    if batch.isComplete, !exchange.isComplete {
       zones[zone]?.isComplete = true
-      outputs.append(.sayMerged(zone, isAll: true))
+      outputs.append(.sayMerged(zone))
     }
     return outputs + read(zone)
   }
@@ -287,9 +317,11 @@ package struct SessionStateMachine: Sendable {
       outputs.append(.send(.credit(UInt64(owed))))
       owed = 0
     }
-    // A second copy came through this session. The tree has a shorter way, so this peer only needs to announce.
+    if new > 0 { zones[zone]?.patience = Self.graftAfter }
+    // A second copy came through this session. Another way is shorter, so this peer only needs to announce.
     if duplicates > 0, new == 0, let exchange = zones[zone], !exchange.asksAnnounceOnly {
       zones[zone]?.asksAnnounceOnly = true
+      zones[zone]?.awaitsAnswer = false
       outputs.append(.send(.announceOnly(zone)))
     }
     return outputs

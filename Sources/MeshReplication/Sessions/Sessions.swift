@@ -7,6 +7,7 @@ final class Sessions {
   /// The milliseconds between two questions to a peer about a zone.
   private static let askingInterval: Int64 = 300
 
+  private let device: DeviceID
   private let log: any LogStore
   private let outbox: Outbox
   private var sessions: [LinkID: Session] = [:]
@@ -28,7 +29,9 @@ final class Sessions {
     var owed: Set<ZoneID> = []
   }
 
-  init(_ log: any LogStore, _ outbox: Outbox) { (self.log, self.outbox) = (log, outbox) }
+  init(_ device: DeviceID, _ log: any LogStore, _ outbox: Outbox) {
+    (self.device, self.log, self.outbox) = (device, log, outbox)
+  }
 
   /// A session's state. Only sessions that exist can be changed.
   subscript(_ link: LinkID) -> Session? {
@@ -56,7 +59,7 @@ final class Sessions {
   /// Returns whether a zone is in common with the peer. Statements about other zones are not kept, because a peer can
   /// name any number of them.
   func isCommon(_ zone: ZoneID, _ link: LinkID) -> Bool {
-    sessions[link]?.machine.commonZones.contains(zone) ?? false
+    sessions[link]?.machine.shares(zone) ?? false
   }
 
   /// Returns the device at the other end of a session that is open, or that ends because the device has another one.
@@ -69,14 +72,14 @@ final class Sessions {
   var needsTick: Bool {
     sessions.contains { link, session in
       !session.machine.isOpen || !session.control.owedHeads.isEmpty || questions[link]?.owed.isEmpty == false
-        || !session.outflow.isEmpty || !session.outflow.asked.isEmpty
+        || !session.outflow.isEmpty || !session.outflow.asked.isEmpty || session.machine.isMissingAnnounced
     }
   }
 
   // MARK: Beginning and end
 
   func open(_ link: LinkID, _ info: LinkInfo, now: Moment) {
-    sessions[link] = Session(info, now: now)
+    sessions[link] = Session(info, device, now: now)
     unmet.insert(link)
     if info.role == .listener { unnamed.insert(link) }
   }
@@ -161,21 +164,38 @@ final class Sessions {
       switch output {
       case .send(let message):
         send(link, message)
-      case .sayMerged(let zone, let isAll):
-        let merged = try log.mergedVector(zone)
-        send(link, isAll ? .upToDate(zone, merged) : .have(zone, merged))
+      case .sayMerged(let zone):
+        send(link, .upToDate(zone, try log.mergedVector(zone)))
       case .deliver(let message):
         delivered = message
-      case .read(let zone, let beyond, let after):
-        let batch = try log.changeSets(zone, beyond: beyond, after: after, maximumBytes: Self.batchBytes)
+      case .read(let zone, let beyond, let devices, let after):
+        let batch = try log.changeSets(
+          zone, beyond: beyond, of: devices, after: after, maximumBytes: Self.batchBytes)
         try handle(link, .batch(zone, batch), now: now)
-      case .check(let zone, let announced):
-        if announced.count(beyond: try log.storedVector(zone)) > 0 { try ask(link, zone, now: now) }
+      case .check(let zone, let announced, let isLate):
+        try check(link, zone, announced, isLate: isLate, now: now)
       case .end(let code, let text):
         end(link, code, text)
       }
     }
     return delivered
+  }
+
+  /// Asks for announced change sets that are missing, unless they are probably on their way: their authors push them to
+  /// this node, or it has just asked another peer.
+  private func check(_ link: LinkID, _ zone: ZoneID, _ announced: VersionVector, isLate: Bool, now: Moment) throws {
+    let stored = try log.storedVector(zone)
+    let missing = announced.authors(beyond: stored)
+    guard !missing.isEmpty else { return }
+    let hasAsked = questions.values.contains {
+      $0.asked[zone].map { now.steady &- $0 < SessionStateMachine.graftAfter } ?? false
+    }
+    let pushing = Set(links(sharing: zone).compactMap { sessions[$0]?.peer?.device })
+    if isLate || !hasAsked && !missing.allSatisfy({ pushing.contains($0.device) }) {
+      try ask(link, zone, isAnnounced: true, now: now)
+    } else {
+      try handle(link, .missing(zone, announced: announced), now: now)
+    }
   }
 
   /// Keeps a session alive while its next message waits for another program's lock.
@@ -187,7 +207,9 @@ final class Sessions {
 
   /// Asks a peer for the change sets of a zone that are not here, at most once in `askingInterval`. The question names
   /// all authors, and to answer it, the peer reads its log from the beginning.
-  func ask(_ link: LinkID, _ zone: ZoneID, now: Moment) throws {
+  ///
+  /// - Parameter isAnnounced: True if the peer has announced them.
+  func ask(_ link: LinkID, _ zone: ZoneID, isAnnounced: Bool = false, now: Moment) throws {
     // The peer may have left the zone since the question was postponed.
     guard isCommon(zone, link) else {
       questions[link]?.owed.remove(zone)
@@ -199,7 +221,7 @@ final class Sessions {
     }
     questions[link]?.owed.remove(zone)
     questions[link, default: Questions()].asked[zone] = now.steady
-    try handle(link, .lacking(zone, stored: try log.storedVector(zone)), now: now)
+    try handle(link, .lacking(zone, stored: try log.storedVector(zone), isAnnounced: isAnnounced), now: now)
   }
 
   func ask(_ links: [LinkID], _ zone: ZoneID, now: Moment) throws {

@@ -118,7 +118,7 @@ package struct StoreLog: LogStore, StorePart {
   }
 
   package func changeSets(
-    _ zone: ZoneID, beyond vector: VersionVector, after position: Int64, maximumBytes: Int
+    _ zone: ZoneID, beyond vector: VersionVector, of devices: Set<DeviceID>?, after position: Int64, maximumBytes: Int
   ) throws -> ChangeSetBatch {
     try read { transaction in
       var batch = ChangeSetBatch(changeSets: [], position: position, isComplete: true)
@@ -127,7 +127,8 @@ package struct StoreLog: LogStore, StorePart {
       let end = row.nextPosition - Int64(row.flushPart - row.flushSynced)
       var total = 0
       try transaction.log.forEachMerged(after: position, before: end, in: row.id) { merged in
-        if try merged.number > vector[transaction.catalog.author(merged.author)] {
+        let author = try transaction.catalog.author(merged.author)
+        if merged.number > vector[author], devices?.contains(author.device) ?? true {
           let size = merged.size
           guard batch.changeSets.isEmpty || total + size <= maximumBytes else {
             batch.isComplete = false
@@ -135,6 +136,7 @@ package struct StoreLog: LogStore, StorePart {
           }
           total += size
           batch.changeSets.append(merged.bytes)
+          batch.devices.insert(author.device)
         }
         batch.position = merged.position
         return true

@@ -49,7 +49,7 @@ extension ModelStore {
   }
 
   package func changeSets(
-    _ zone: ZoneID, beyond vector: VersionVector, after position: Int64, maximumBytes: Int
+    _ zone: ZoneID, beyond vector: VersionVector, of devices: Set<DeviceID>?, after position: Int64, maximumBytes: Int
   ) -> ChangeSetBatch {
     let log = zoneData[zone]?.log ?? []
     let start = Int64(zoneData[zone]?.logStart ?? 0)
@@ -57,9 +57,11 @@ extension ModelStore {
     var bytes = 0
     while batch.position - start < Int64(log.count) {
       let next = log[Int(batch.position - start)]
-      if next.header.number > vector[next.header.author] {
+      let author = next.header.author
+      if next.header.number > vector[author], devices?.contains(author.device) ?? true {
         guard batch.changeSets.isEmpty || bytes + next.bytes.count <= maximumBytes else { return batch }
         batch.changeSets.append(next.bytes)
+        batch.devices.insert(author.device)
         bytes += next.bytes.count
       }
       batch.position += 1

@@ -100,7 +100,7 @@ class Device:
 
     def hello(self, link, role=0, proof=None, **changes):
         """A hello for one link; `proof` is the seed of an invite."""
-        hello = {"versions": b"\2", "certificate": self.certificate,
+        hello = {"versions": b"\3", "certificate": self.certificate,
                  "head": self.account.head() if self.account else bytes(32), "proof": None, **changes}
         if proof:
             hello["proof"] = {"key": crypto.ed25519(proof)[0],

@@ -720,7 +720,7 @@ def control():
 
 def hello_rows():
     unsigned = [
-        (sized(b"\x02"), "versions"),
+        (sized(b"\x03"), "versions"),
         (b"\x01", "a certificate follows"),
         *certificate_rows(desk),
         (blake(joined(state_rows())), "head of the account"),
@@ -740,7 +740,7 @@ def proof_rows():
 
 def joining_rows():
     return [
-        (sized(b"\x02"), "versions"),
+        (sized(b"\x03"), "versions"),
         (b"\x00", "no certificate"),
         (bytes(32), "head of the account: not known"),
         (b"\x01", "a proof follows"),

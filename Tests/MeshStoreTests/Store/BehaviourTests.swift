@@ -40,7 +40,7 @@ import Testing
     try a.run("INSERT INTO lists VALUES ('l', 'one')")
     try b.pull(from: a)
     try b.run("UPDATE lists SET title = 'edited here'")
-    let again = try a.store.log.changeSets(Peer.zone, beyond: VersionVector(), after: 0, maximumBytes: 1 << 20)
+    let again = try a.store.log.changeSets(Peer.zone, beyond: VersionVector(), of: nil, after: 0, maximumBytes: 1 << 20)
     let outcomes = try b.store.log.store(
       again.changeSets.map { try ChangeSet($0, with: b.cryptography) }, zone: Peer.zone, now: b.now)
     #expect(outcomes == [.duplicate])

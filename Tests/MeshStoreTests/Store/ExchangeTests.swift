@@ -129,7 +129,7 @@ private let notes = """
     try b.run("UPDATE note SET stars = 2")
     try b.flush()
     let theirs = try b.store.log.changeSets(
-      Peer.zone, beyond: a.store.log.mergedVector(Peer.zone), after: 0, maximumBytes: 1 << 20)
+      Peer.zone, beyond: a.store.log.mergedVector(Peer.zone), of: nil, after: 0, maximumBytes: 1 << 20)
     _ = try c.store.log.store(
       theirs.changeSets.map { try ChangeSet($0, with: c.cryptography) }, zone: Peer.zone, now: c.now)
     c.now = b.now

@@ -89,7 +89,7 @@ struct Dice {
 
     init(_ peer: Peer) throws {
       let batch = try peer.store.log.changeSets(
-        Peer.zone, beyond: VersionVector(), after: 0, maximumBytes: 1 << 30)
+        Peer.zone, beyond: VersionVector(), of: nil, after: 0, maximumBytes: 1 << 30)
       for bytes in batch.changeSets.reversed() {
         let changeSet = try ChangeSet(bytes, with: peer.cryptography)
         let plain = changeSet.body(key: Peer.key, with: peer.cryptography).unsafe

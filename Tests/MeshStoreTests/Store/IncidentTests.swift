@@ -45,7 +45,7 @@ import Testing
     var position: Int64 = 0
     while true {
       let batch = try source.store.log.changeSets(
-        Peer.zone, beyond: peer.store.log.storedVector(Peer.zone), after: position, maximumBytes: 1)
+        Peer.zone, beyond: peer.store.log.storedVector(Peer.zone), of: nil, after: position, maximumBytes: 1)
       let changeSets = try batch.changeSets.map { try ChangeSet($0, with: peer.cryptography) }
       _ = try peer.store.log.store(changeSets, zone: Peer.zone, now: peer.now)
       position = batch.position
@@ -68,7 +68,7 @@ import Testing
     try fill(broken, 10_001...13_500)
     try broken.flush()
     let parts = try broken.store.log.changeSets(
-      Peer.zone, beyond: VersionVector(), after: 0, maximumBytes: 64 << 20
+      Peer.zone, beyond: VersionVector(), of: nil, after: 0, maximumBytes: 64 << 20
     ).changeSets.map { try ChangeSet($0, with: source.cryptography) }
     try #require(parts.count > 2 && parts.last?.header.part.isFinal == true)
     _ = try source.store.log.store(Array(parts.dropLast()), zone: Peer.zone, now: source.now)

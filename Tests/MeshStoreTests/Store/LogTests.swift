@@ -172,7 +172,7 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     try twin.run("INSERT INTO t VALUES (9, 'twin', NULL)")
     try twin.flush()
     func log(_ peer: Peer) throws -> [ChangeSet] {
-      try peer.store.log.changeSets(Peer.zone, beyond: VersionVector(), after: 0, maximumBytes: 1 << 20)
+      try peer.store.log.changeSets(Peer.zone, beyond: VersionVector(), of: nil, after: 0, maximumBytes: 1 << 20)
         .changeSets.map { try ChangeSet($0, with: peer.cryptography) }
     }
     let (own, other) = (try log(a), try log(twin))

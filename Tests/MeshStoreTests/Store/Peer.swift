@@ -135,7 +135,7 @@ final class Peer {
     var outcomes: [StoreOutcome] = []
     while true {
       let batch = try source.store.log.changeSets(
-        Self.zone, beyond: store.log.storedVector(Self.zone), after: position, maximumBytes: 4 << 20)
+        Self.zone, beyond: store.log.storedVector(Self.zone), of: nil, after: position, maximumBytes: 4 << 20)
       let changeSets = try batch.changeSets.map { try ChangeSet($0, with: cryptography) }
       outcomes += try store.log.store(changeSets, zone: Self.zone, now: now)
       position = batch.position

@@ -16,11 +16,12 @@ import Testing
   private func peer(_ seed: UInt8) throws -> Peer { try Peer(seed, schema: Self.schema, track: ["wide"]) }
 
   private func bodies(_ peer: Peer) throws -> [ChangeSetBody] {
-    try peer.store.log.changeSets(Peer.zone, beyond: VersionVector(), after: 0, maximumBytes: 64 << 20).changeSets.map {
-      let changeSet = try ChangeSet($0, with: peer.cryptography)
-      let plain = try #require(changeSet.body(key: Peer.key, with: peer.cryptography))
-      return try ChangeSetBody(plain, author: changeSet.header.author)
-    }
+    try peer.store.log.changeSets(Peer.zone, beyond: VersionVector(), of: nil, after: 0, maximumBytes: 64 << 20)
+      .changeSets.map {
+        let changeSet = try ChangeSet($0, with: peer.cryptography)
+        let plain = try #require(changeSet.body(key: Peer.key, with: peer.cryptography))
+        return try ChangeSetBody(plain, author: changeSet.header.author)
+      }
   }
 
   @Test("330 wide rows are split into two parts within the bound on elements")

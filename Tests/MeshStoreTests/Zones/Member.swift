@@ -175,7 +175,7 @@ final class Member {
     var position: Int64 = 0
     while true {
       let batch = try source.store.log.changeSets(
-        zone, beyond: store.log.storedVector(zone), after: position, maximumBytes: 4 << 20)
+        zone, beyond: store.log.storedVector(zone), of: nil, after: position, maximumBytes: 4 << 20)
       let changeSets = try batch.changeSets.map { try ChangeSet($0, with: cryptography) }
       _ = try store.log.store(changeSets, zone: zone, now: now)
       position = batch.position

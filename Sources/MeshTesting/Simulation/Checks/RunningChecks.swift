@@ -176,7 +176,7 @@ extension ReplicaStore {
     var log: [[UInt8]] = []
     var position: Int64 = 0
     while true {
-      let batch = try self.log.changeSets(zone, beyond: vector, after: position, maximumBytes: 1 << 20)
+      let batch = try self.log.changeSets(zone, beyond: vector, of: nil, after: position, maximumBytes: 1 << 20)
       log += batch.changeSets
       position = batch.position
       if batch.isComplete { return log }

@@ -2,8 +2,7 @@ import MeshCore
 
 /// The files of a home, by name.
 public enum HomeFile: Hashable, Sendable {
-  /// The file for a person to edit: `database`, `listen`, `advertise`, `peers`. It is written last when a home is
-  /// created.
+  /// The settings for a person to edit (see `HomeConfiguration`). The file is written last when a home is created.
   case configuration
   /// The device's private keys.
   case deviceKey

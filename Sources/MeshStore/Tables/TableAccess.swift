@@ -1,6 +1,6 @@
 import MeshCore
 
-/// The tables of mesh. Only their types name them in SQL.
+/// The tables of mesh. In this module, only their types name them in SQL, and the files that create tables and triggers.
 ///
 /// A query that names several groups of tables belongs to the group whose rows it selects, counts or changes.
 protocol TableAccess { var sql: Connection { get } }

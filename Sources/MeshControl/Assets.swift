@@ -43,7 +43,7 @@ public struct AssetsReport: Codable, Hashable, Sendable {
     case stuck
   }
 
-  /// A device.
+  /// A device that is named in a report of BLOBs.
   public struct Device: Codable, Hashable, Sendable {
     /// The id of the device.
     public var device: String
@@ -192,7 +192,7 @@ public struct AssetPolicyRequest: ControlRequest, Hashable {
 
   /// The table.
   public var table: String
-  /// The policy.
+  /// Whether to download the BLOBs as soon as they are known, or on demand.
   public var policy: AssetPoliciesReport.Policy
 
   /// Creates the request.

@@ -93,10 +93,9 @@ public struct ConflictReport: Codable, Hashable, Sendable {
   public var key: ReportedValue
   /// The column. It is nil if a delete of the record lost.
   @OrNull public var column: String?
-  /// The value that the table has now, or had when the conflict was found.
+  /// The value that the record has now.
   public var winner: Side
-  /// The write to which the value lost. A later write may have replaced it since: then `winner` is another one. It is nil
-  /// if it is not known.
+  /// The write that beat the value. A later write may have replaced it since. It is nil if it is not known.
   @OrNull public var lostTo: Write?
   /// The value that lost.
   public var loser: Side

@@ -21,7 +21,8 @@ public struct DeepDoctorRequest: ControlRequest {
 public struct DoctorReport: Codable, Hashable, Sendable {
   /// Whether every check is ok.
   public var healthy: Bool
-  /// The checks.
+  /// The findings about each part of the node, in a fixed order. If the node can't use its database, there are only those
+  /// that need no database.
   public var checks: [HealthCheck]
 
   package init(checks: [HealthCheck]) {
@@ -44,7 +45,7 @@ public struct HealthCheck: Codable, Hashable, Sendable {
 
   /// A stable name for programs: `write-ahead-log`, `disk`, `held`. Several checks may have the same name.
   public var name: String
-  /// The result.
+  /// Whether the part is in order.
   public var state: State
   /// The finding.
   public var what: String

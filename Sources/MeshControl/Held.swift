@@ -51,7 +51,7 @@ public struct HoldReport: Codable, Hashable, Sendable {
   @OrNull public var message: String?
   /// Since when the record is not there, if that is known.
   @OrNull public var since: Date?
-  /// The records that have to come; or the one that has to go, if it has the row.
+  /// The records that must arrive. For `slot-taken`, the record that must leave.
   public var waitsFor: [Awaited]
   /// The columns whose merged values the table refuses, or all columns if the record has no row.
   public var refused: [Refused]

@@ -32,7 +32,7 @@ public struct QuotaReport: Codable, Hashable, Sendable {
 
   /// The id of the account.
   public var account: String
-  /// The name of one of the account's devices. It is nil if none is known.
+  /// The name that the account gave itself, or else the name of one of its devices. It is nil if neither is known.
   @OrNull public var accountName: String?
   /// The id of the share. It is nil if the limit counts over all shares.
   @OrNull public var share: String?

@@ -1,6 +1,7 @@
 public import FoundationEssentials
 
-/// Asks why a record has the values that it has, in each zone that has it. `mesh explain record`.
+/// Asks which device wrote each value of a record, and what it overwrote, in each zone that has it. `mesh explain
+/// record`.
 public struct RecordRequest: ControlRequest, Hashable {
   public static let route = ControlRoute<RecordReport>.post("/v1/explain/record")
 

@@ -77,7 +77,7 @@ public struct ShareReport: Codable, Hashable, Sendable {
   @OrNull public var lastActivity: Date?
   /// The other accounts that are, or were, members.
   public var participants: [Participant]
-  /// The invites.
+  /// Every invite of the share, also those that are used up, expired or revoked.
   public var invites: [Invite]
 
   /// An account that is, or was, a member of the share.

@@ -4,7 +4,7 @@
 public struct TrackRequest: ControlRequest, Hashable {
   public static let route = ControlRoute<TrackReport>.post("/v1/track")
 
-  /// The tables.
+  /// The tables to synchronize. Those of `privateTables` and `shareableTables` come in addition.
   public var tables: [String]
   /// Tables to synchronize and never to share.
   public var privateTables: [String]
@@ -48,7 +48,7 @@ public struct TrackRequest: ControlRequest, Hashable {
 
 /// The tables that are synchronized from now on.
 public struct TrackReport: Codable, Hashable, Sendable {
-  /// The tables.
+  /// The tables, in the order of the request.
   public var tables: [Table]
 
   /// A table that is synchronized.
@@ -80,7 +80,7 @@ public struct TrackReport: Codable, Hashable, Sendable {
 public struct UntrackRequest: ControlRequest, Hashable {
   public static let route = ControlRoute<UntrackReport>.post("/v1/untrack")
 
-  /// The tables.
+  /// The tables that are no longer to be synchronized.
   public var tables: [String]
 
   /// Creates the request.
@@ -92,7 +92,7 @@ public struct UntrackRequest: ControlRequest, Hashable {
 
 /// The tables that are no longer synchronized.
 public struct UntrackReport: Codable, Hashable, Sendable {
-  /// The tables.
+  /// The tables that were synchronized until now.
   public var tables: [String]
 
   package init(tables: [String]) { self.tables = tables }
@@ -114,7 +114,7 @@ public struct RescanRequest: ControlRequest, Hashable {
 
 /// The result of a comparison.
 public struct RescanReport: Codable, Hashable, Sendable {
-  /// The tables.
+  /// The tables that were compared.
   public var tables: [String]
   /// The number of rows that were compared with what is merged.
   public var rows: Int

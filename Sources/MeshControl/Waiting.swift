@@ -48,7 +48,7 @@ public struct VerifyReport: Codable, Hashable, Sendable {
   public var older: [Older]
   /// The number of such records.
   public var olderCount: Int
-  /// The number of records that this node has not where they should be, by reason. See ``HeldReport/counts``.
+  /// The number of records that are held here, by reason. See ``HeldReport/counts``.
   public var held: [String: Int]
 
   /// A record whose row is older than what is merged.
@@ -87,7 +87,7 @@ public struct VerifyReport: Codable, Hashable, Sendable {
     public var device: String
     /// The name of the device, if it is known.
     @OrNull public var name: String?
-    /// The result.
+    /// Whether the digests are equal, or why they can't be compared.
     public var outcome: Outcome
     /// This node's digest, in hexadecimal.
     public var here: String
@@ -179,7 +179,7 @@ public struct WaitReport: Codable, Hashable, Sendable {
   @OrNull public var locked: String?
   /// Why this machine's clock is not believed, so that pending rows are not sent. It is nil if it is believed.
   @OrNull public var clock: String?
-  /// The number of records that this node has not where they should be, by reason. See ``HeldReport/counts``.
+  /// The number of records that are held here, by reason. See ``HeldReport/counts``.
   public var held: [String: Int]
 
   /// The tables whose writes this node doesn't capture, because their keys are not those of other devices.

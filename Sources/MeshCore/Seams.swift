@@ -55,6 +55,7 @@ package protocol DeviceSecrets: Sendable {
 }
 
 extension Cryptography {
+  /// Returns the hash of a message, 32 bytes, without a key.
   package func hash(_ message: [UInt8]) -> [UInt8] { hash(message, count: 32, key: []) }
 
   /// Hashes one message after the other. An implementation with several cores replaces this.

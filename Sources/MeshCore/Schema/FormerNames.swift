@@ -20,9 +20,12 @@ package struct FormerNames: Hashable, Sendable {
     package init(name: String, former: String) { (self.name, self.former) = (name, former) }
   }
 
+  /// Whether the table and its columns never had another name.
   package var isEmpty: Bool { tables.isEmpty && columns.isEmpty }
 
+  /// The greatest number of a table's former names.
   package static let tableLimit = 16
+  /// The greatest number of renamings of columns that are kept for a table.
   package static let columnLimit = 256
 
   /// Returns, for each former name of one of these columns, the column's present name. Former names are folded.
@@ -51,6 +54,7 @@ package struct FormerNames: Hashable, Sendable {
 package struct NamedFormerNames: Hashable, Sendable {
   /// The present name of the table.
   package var table: String
+  /// The former names of the table and of its columns.
   package var names: FormerNames
 
   package init(table: String, names: FormerNames) { (self.table, self.names) = (table, names) }

@@ -107,7 +107,7 @@ package protocol ZoneStore {
   func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool
 }
 
-/// The change log.
+/// Stores change sets in each author's log, and reads them for peers.
 package protocol LogStore {
   /// Returns, for each author, the number of its last change set whose bytes are here, merged or not.
   func storedVector(_ zone: ZoneID) throws -> VersionVector
@@ -173,7 +173,7 @@ package protocol LocalWriteStore {
   func writeAgain(_ writer: ChangeSetWriter, now: Int64) throws -> ChangeSetTip?
 }
 
-/// Noticing what programs write.
+/// Keeps the triggers in step with the schema, and finds writes that no trigger saw.
 package protocol CaptureStore {
   /// Makes one bounded step that brings capture and records up to date with a schema that other programs change. A call
   /// is cheap if there is nothing to do.

@@ -22,6 +22,7 @@ public struct HomeConfiguration: Hashable, Sendable {
   /// The default is all interfaces, because a node exists to be reached. A stranger gets no further than the handshake.
   public static let defaultListen = HostPort(host: "0.0.0.0", port: 7404)
 
+  /// Creates a configuration. All settings but the database have the defaults of a new home.
   public init(
     database: String, listen: HostPort = defaultListen, advertise: HostPort? = nil, peers: [HostPort] = [],
     keepsCopies: Bool = false, keptBlobs: Int = defaultKeptBlobs

@@ -23,7 +23,7 @@ public struct NodeOpener: NodeOpening {
     (self.network, self.app) = (network, app)
   }
 
-  /// Creates a node, or joins the account of an invite (see `NodeOpening`). Throws a `InviteFault` for a text that is not
+  /// Creates a node, or joins the account of an invite (see `NodeOpening`). Throws an `InviteFault` for a text that is not
   /// an invite, before it creates anything.
   public func initialize(
     _ options: InitOptions, home: Home, lock: HomeLock, progress: @escaping @Sendable (String) -> Void

@@ -2,8 +2,8 @@ public import Logging
 public import MeshControl
 public import ServiceLifecycle
 
-/// Opens nodes for the command line. The executable has one implementation. The caller has checked the home, and holds
-/// `lock` as long as it uses the result.
+/// Opens nodes for the command line and for apps. The caller has checked the home, and holds `lock` as long as it uses
+/// the result.
 public protocol NodeOpening: Sendable {
   /// Creates keys, the tables of mesh in the database (and the database if it is missing), and finally `config.toml`.
   ///
@@ -30,11 +30,12 @@ public struct Daemon: Sendable {
   public let control: any NodeControl
   /// The services, started in order and stopped in reverse. Each returns soon after graceful shutdown begins.
   public let services: [any Service]
-  /// The reason why the daemon can't run yet, again every few seconds. It ends once the node runs.
+  /// Reports every few seconds why the daemon can't start yet, and ends when the node runs.
   public let waits: AsyncStream<String>
   /// Reads the configuration again, on SIGHUP.
   public let reload: @Sendable () async throws -> Void
 
+  /// Creates a daemon of these parts.
   public init(
     control: any NodeControl, services: [any Service], waits: AsyncStream<String> = AsyncStream { $0.finish() },
     reload: @escaping @Sendable () async throws -> Void = {}
@@ -61,6 +62,7 @@ public struct InitOptions: Hashable, Sendable {
   /// The address for `config.toml`, or nil for the default address.
   public var listen: HostPort?
 
+  /// Creates the options, with a name for a new account and for this device.
   public init(
     database: String, accountName: String, deviceName: String, invite: String? = nil, adoptSchema: Bool = false,
     listen: HostPort? = nil
@@ -83,6 +85,7 @@ public struct ServeOptions: Hashable, Sendable {
   /// Addresses in addition to the configured ones.
   public var peers: [HostPort]
 
+  /// Creates options that replace the settings of the same names. A nil leaves the setting as it is.
   public init(listen: HostPort? = nil, advertise: HostPort? = nil, peers: [HostPort] = []) {
     self.listen = listen
     self.advertise = advertise
@@ -121,6 +124,7 @@ public struct InitReport: Codable, Hashable, Sendable {
   /// The ids of other devices of the account that have the same name.
   public var namesakes: [String]
 
+  /// Creates the report of a new node.
   public init(
     home: String, account: String, accountName: String, device: String, deviceName: String, database: String,
     created: Bool, joined: Bool, adopted: [String] = [], leftOut: [String] = [], tables: [String] = [],

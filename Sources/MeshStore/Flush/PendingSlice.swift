@@ -50,7 +50,7 @@ struct PendingSlice {
     var unsure: Set<Int64> = []
     /// The columns whose former names have later values. Parts continue even if a program has written the column.
     var renamed: Set<Int64> = []
-    /// The columns with the former name of another one, whose merged values belong to that one.
+    /// Columns that reuse a renamed column's former name. Merged values under that name belong to the renamed column.
     var retaken: Set<Int64> = []
     /// The values that columns with a policy had before each noted write, by the ids of those notes.
     fileprivate var was: [Int64: [Int64: Former]] = [:]

@@ -351,7 +351,7 @@ public struct ShareChangeRequest: ControlRequest, Hashable {
   public var invite: String?
   /// Whether to keep the rows as private records when leaving.
   public var keepCopy: Bool?
-  /// Whether to leave even if no device of the share's owner has some of the BLOBs that were written here.
+  /// Whether to leave even if no device of the share's owner has some of the BLOBs that this account wrote.
   public var force: Bool?
   /// Whether to revert everything that the account ever wrote, on every device, when removing it.
   public var undo: Bool?

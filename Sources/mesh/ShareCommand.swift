@@ -379,7 +379,7 @@ extension ShareCommand {
         If you have read-write permission, you can also leave by deleting the root record. If you kept a copy, delete it before \
         you join again: the copy has the rows.
 
-        mesh refuses to leave as long as no device of the share's owner has all BLOBs that were written on this machine. \
+        mesh refuses to leave as long as no device of the share's owner has all BLOBs that were written on this account's devices. \
         mesh wait waits for them. --force leaves at once: the others never get the rest, and mesh share receipt has the BLOBs, up \
         to 64 MiB for each row.
 
@@ -392,7 +392,7 @@ extension ShareCommand {
     @OptionGroup var json: JSONFlag
     @Argument(help: "The share's id or title.") var share: String
     @Flag(help: "Keep the rows, as private records.") var keepCopy = false
-    @Flag(name: .customLong("force"), help: "Leave even if BLOBs that were written here have not arrived.")
+    @Flag(name: .customLong("force"), help: "Leave even if BLOBs that this account wrote have not arrived.")
     var isForced = false
 
     func run() async throws {

@@ -237,7 +237,7 @@ package protocol AssetStore {
   func assetBacklog(_ zone: ZoneID, absent: Set<AssetID>) throws -> AssetBacklog
   /// Saves which device had chunks of an asset that is incomplete here, when that device disconnects.
   func noteSources(_ sources: [AssetID: DeviceID], now: Int64) throws
-  /// Returns the assets that this device wrote into a zone of another account, and that no device of that account is
+  /// Returns the assets that this account wrote into a zone of another account, and that no device of that account is
   /// known to have, ordered by id.
   func undelivered(_ zone: ZoneID, limit: Int) throws -> [Asset]
   /// Notes that a device of the zone's owner has these assets.

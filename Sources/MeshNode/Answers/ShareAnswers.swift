@@ -174,7 +174,7 @@ struct ShareAnswers: NodePart {
     return try report(zone)
   }
 
-  /// Throws a `Refusal` if BLOBs that were written here would be lost for the others.
+  /// Throws a `Refusal` if BLOBs that this account wrote would be lost for the others.
   private func checkDelivered(_ zone: ZoneID) throws {
     let undelivered = try store.assets.undelivered(zone, limit: .max)
     guard !undelivered.isEmpty else { return }
@@ -182,7 +182,7 @@ struct ShareAnswers: NodePart {
     throw Refusal(
       code: "share.undelivered",
       message:
-        "\(undelivered.count.counted("BLOB", "BLOBs")) (\(size.asBytes)) of those that were written here have not "
+        "\(undelivered.count.counted("BLOB", "BLOBs")) (\(size.asBytes)) of those that this account wrote have not "
         + "arrived at a device of the share's owner, and if this account leaves, the others never get them. mesh wait waits for "
         + "them, except for those that the owner fetches on demand. mesh peers shows who is connected. To leave all the "
         + "same, add --force.")

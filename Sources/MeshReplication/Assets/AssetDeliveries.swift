@@ -1,6 +1,6 @@
 import MeshCore
 
-/// Finds out which of the assets that this device wrote into a share of another account the owner has. Until the owner
+/// Finds out which of the assets that this account wrote into a share of another account the owner has. Until the owner
 /// has an asset, it would be lost for the others if this account lost the share.
 ///
 /// A backlog tells only how many assets a device lacks, and these may be others' assets that nobody has any more. So a

@@ -30,7 +30,7 @@ package struct SessionStateMachine: Sendable {
     case settled(ZoneID, received: VersionVector, bytes: Int, new: Int, duplicates: Int)
     /// The peer has acknowledged change sets, and needs none of them.
     case acknowledged(ZoneID, VersionVector)
-    /// The peer has change sets that are missing here. They may be on their way through another session.
+    /// The peer has change sets that are missing here. They may arrive through another session.
     case missing(ZoneID, announced: VersionVector)
     /// Change sets are missing: ask again. `isAnnounced` is true if the peer said that it has them.
     case lacking(ZoneID, stored: VersionVector, isAnnounced: Bool)
@@ -105,7 +105,7 @@ package struct SessionStateMachine: Sendable {
     var asksAnnounceOnly = false
     /// True if the log grew while a batch was being read, or while there was no credit.
     var hasMore = false
-    /// What the peer announced and was missing, and what it announced since.
+    /// The announced vector of which something was missing, the time, and the vector that was announced since then.
     var announced: (vector: VersionVector, since: Int64, next: VersionVector?)?
     /// The milliseconds that announced change sets may be missing.
     var patience = SessionStateMachine.graftAfter

@@ -181,8 +181,8 @@ final class Sessions {
     return delivered
   }
 
-  /// Asks for announced change sets that are missing, unless they are probably on their way: their authors push them to
-  /// this node, or it has just asked another peer.
+  /// Asks for announced change sets that are missing, unless they probably come anyway: their authors push them to this
+  /// node, or it has just asked another peer.
   private func check(_ link: LinkID, _ zone: ZoneID, _ announced: VersionVector, isLate: Bool, now: Moment) throws {
     let stored = try log.storedVector(zone)
     let missing = announced.authors(beyond: stored)

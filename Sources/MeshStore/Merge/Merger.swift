@@ -53,14 +53,6 @@ final class Merger {
     return read
   }
 
-  /// Returns whether a device belongs to this account: only this account's devices write in the private zone.
-  func isOfThisAccount(_ device: DeviceID) throws -> Bool {
-    if device == transaction.device { return true }
-    let catalog = transaction.catalog
-    guard let zone = try catalog.zones().privateZone else { return false }
-    return try catalog.heads.all(zone).contains { try catalog.author($0.author).device == device }
-  }
-
   /// Merges the part's rows in `part.rows`.
   func merge(_ part: UnitReader.Part, long: LongValues) throws {
     guard case .changes(let tables) = part.body.content else { return }
@@ -237,7 +229,8 @@ final class Merger {
       _ ref: RecordRef, left zone: Int64, to place: ZoneRecords, delete: Stamp, birth: Stamp
     ) throws -> Bool {
       let zones = try merger.transaction.catalog.zones()
-      guard try isOwn(zone), try merger.isOfThisAccount(delete.author.device), zones.mayWrite(place.zone.id),
+      guard try isOwn(zone), try merger.transaction.isOfThisAccount(delete.author.device),
+        zones.mayWrite(place.zone.id),
         let table = merger.transaction.catalog.table(ref.table),
         zones.share(rootedAt: RecordName(table: table.schema.name, key: ref.key), shownBy: place.zone.id) == nil
       else { return false }

@@ -203,7 +203,7 @@ final class ZoneRecords {
     // In the account's own zones, a BLOB is not lost when the account loses a share.
     let isGuest = try catalog.zones().entries[zone.id]?.role == .readWrite
     try transaction.assets.replaceUses(of: ref, in: zone.id, uses, isFormer: isFormer) { use in
-      try isGuest && use.author != 0 && catalog.author(use.author).device == transaction.device
+      try isGuest && use.author != 0 && transaction.isOfThisAccount(catalog.author(use.author).device)
     }
     transaction.staged.noteUses(of: Set(uses.map(\.asset)), replacing: Set(old.map(\.asset)))
   }

@@ -48,6 +48,13 @@ struct Transaction: TableAccess {
     return try filter == 0 || !pending.hasOthers(than: filter)
   }
 
+  /// Returns whether a device belongs to this account: only this account's devices write in the private zone.
+  func isOfThisAccount(_ device: DeviceID) throws -> Bool {
+    if device == self.device { return true }
+    guard let zone = try catalog.zones().privateZone else { return false }
+    return try catalog.heads.all(zone).contains { try catalog.author($0.author).device == device }
+  }
+
   /// Runs `body` with capture turned off. No commit contains the mark that turns it off, and a rollback removes the
   /// mark.
   func applying<T>(_ body: () throws -> T) throws -> T {

@@ -243,7 +243,7 @@ struct AssetTable {
     }
   }
 
-  /// Returns the BLOBs of a zone's records that this device wrote and that no device of the zone's owner is known to have.
+  /// Returns the BLOBs of a zone's records that this account wrote and that no device of the zone's owner is known to have.
   func undelivered(in zone: Int64, limit: Int) throws -> [Asset] {
     try sql.all(
       """
@@ -254,14 +254,14 @@ struct AssetTable {
     ) { row in AssetID(row.bytes(0)).map { Asset(id: $0, size: Int(row.integer(1))) } }.compactMap(\.self)
   }
 
-  /// Returns the columns of a record with such BLOBs.
-  func undeliveredColumns(of ref: RecordRef, in zone: Int64) throws -> Set<Int64> {
-    Set(
-      try sql.all(
-        """
-        SELECT col FROM mesh_asset_use WHERE tbl = ? AND key = ? AND zone = ? AND undelivered = 1 AND shown <> 2
-        """, ref.place(in: zone)
-      ) { $0.integer(0) })
+  /// Returns the columns of a record with such BLOBs, and whether its row shows each of them.
+  func undeliveredColumns(of ref: RecordRef, in zone: Int64) throws -> [Int64: Bool] {
+    let columns = try sql.all(
+      """
+      SELECT col, shown FROM mesh_asset_use WHERE tbl = ? AND key = ? AND zone = ? AND undelivered = 1 AND shown <> 2
+      """, ref.place(in: zone)
+    ) { ($0.integer(0), $0.integer(1) == 1) }
+    return Dictionary(columns, uniquingKeysWith: { first, _ in first })
   }
 
   /// Notes that a device of the zone's owner has a BLOB.

@@ -358,7 +358,7 @@ extension MeshTables {
       shown INTEGER NOT NULL,                     -- 1: it is in the row; 0: the row waits for it, or the record is held;
                                                   -- 2: it is under a column's former name, and nothing waits for it
       author INTEGER NOT NULL DEFAULT 0,          -- mesh_author.id of who wrote it into the record; 0: not known
-      undelivered INTEGER NOT NULL DEFAULT 0,     -- 1: this device wrote it into a share of another account, and no device
+      undelivered INTEGER NOT NULL DEFAULT 0,     -- 1: this account wrote it into a share of another one, and no device
                                                   -- of the share's owner has said that it has all of it
       PRIMARY KEY (tbl, key, zone, col)
     ) WITHOUT ROWID

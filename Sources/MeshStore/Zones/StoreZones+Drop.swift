@@ -53,7 +53,7 @@ private struct ZoneRemoval: Step {
       let isUnnoticed = try old.isShown && materialiser.notes.isUnnoticed(ref, old, records.state(ref, old))
       // The marks go with the record.
       let undelivered = try transaction.assets.undeliveredColumns(of: ref, in: row.id)
-      if !old.isShown { kept += try receiptForHeld(ref, old, undelivered, materialiser, now: now) }
+      if !old.isShown { kept += try receiptForHeld(ref, old, undelivered.keys.sorted(), materialiser, now: now) }
       try materialiser.stopWaiting(ref)
       try records.remove(ref, old)
       guard old.isShown, let table = catalog.table(ref.table) else { continue }
@@ -61,8 +61,9 @@ private struct ZoneRemoval: Step {
         reached(.copyKept)
         try pending.note(ref, PendingSlice.Op.insert, wall: now, zone: own)
       } else {
+        // A BLOB whose bytes are not here is not in its row. A device that has them keeps it.
         kept += try receiptForUnsent(
-          ref, table, old, undelivered, materialiser, isUnnoticed: isUnnoticed, now: now)
+          ref, table, old, Set(undelivered.filter(\.value).keys), materialiser, isUnnoticed: isUnnoticed, now: now)
         try materialiser.vacate(ref, table)
         try materialiser.leave(ref, table)
       }
@@ -74,7 +75,7 @@ private struct ZoneRemoval: Step {
   /// Keeps the values of a row that nobody else has. A receipt outlives its zone.
   ///
   /// - Parameters:
-  ///   - undelivered: The columns with BLOBs that this device wrote and others may not have.
+  ///   - undelivered: The columns in which the row shows BLOBs that this account wrote and others may not have.
   ///   - isUnnoticed: Whether a program wrote the row unnoticed. Nobody can tell which of its values are new.
   /// - Returns: The bytes that were read for the receipt.
   private func receiptForUnsent(
@@ -102,11 +103,11 @@ private struct ZoneRemoval: Step {
   ///
   /// - Returns: The bytes of long BLOBs in the receipt.
   private func receiptForHeld(
-    _ ref: RecordRef, _ old: StoredRecord, _ undelivered: Set<Int64>, _ materialiser: Materialiser, now: Int64
+    _ ref: RecordRef, _ old: StoredRecord, _ undelivered: [Int64], _ materialiser: Materialiser, now: Int64
   ) throws -> Int {
     guard old.isAlive, let table = catalog.table(ref.table) else { return 0 }
     var (room, values) = (StoreLimits.assetInMemory, try materialiser.local.of(ref, table, old))
-    for column in undelivered.sorted() {
+    for column in undelivered {
       guard let asset = old.extra[column]?.asset,
         let bytes = try transaction.contents.bytes(of: asset, nil, limit: room)
       else { continue }

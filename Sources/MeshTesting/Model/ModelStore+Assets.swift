@@ -49,7 +49,9 @@ extension ModelStore {
 
   package func undelivered(_ zone: ZoneID, limit: Int) -> [Asset] {
     let cells = (zoneData[zone]?.records ?? [:]).values.filter(\.isAlive).flatMap(\.cells.values)
-    let own = cells.filter { $0.stamp.author.device == device }.compactMap {
+    let home = standings.first { $0.role == .privateZone }?.zone
+    let devices = Set((home.flatMap { zoneData[$0]?.authors.keys } ?? [:].keys).map(\.device))
+    let own = cells.filter { $0.stamp.author.device == device || devices.contains($0.stamp.author.device) }.compactMap {
       if case .asset(let asset) = $0.value { asset } else { nil }
     }
     let lacking = Set(own).filter { deliveredAssets[zone]?.contains($0.id) != true }

@@ -41,7 +41,7 @@ public struct SyncError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let writePermission = Code(rawValue: "row.readOnly")
     /// A statement gave the root of a share another primary key.
     public static let invalidRecordName = Code(rawValue: "row.root")
-    /// BLOBs that were written here have not arrived at the share's owner.
+    /// BLOBs that this account wrote have not arrived at the share's owner.
     public static let undelivered = Code(rawValue: "share.undelivered")
     /// The share has ended for this account.
     public static let shareEnded = Code(rawValue: "share.ended")

@@ -64,6 +64,25 @@ import Testing
     #expect(try undelivered(bob) == 0)
   }
 
+  @Test("a BLOB that another device of the account wrote is undelivered here too, and its receipt needs its bytes")
+  func otherDevice() throws {
+    let bob = try bob()
+    let second = try Member(8, bob.standings)
+    try second.pull(SharedList.share, from: bob)
+    // Only devices of the account write in its private zone.
+    try bob.run("INSERT INTO lists VALUES ('B', 'mine')")
+    try bob.settle()
+    try second.pull(SharedList.bobs, from: bob)
+    try bob.run("UPDATE reminders SET title = \(Self.image), done = 3 WHERE id = 'r1'")
+    try bob.settle()
+    try second.pull(SharedList.share, from: bob)
+    #expect(try undelivered(second) == 1)
+    try second.stand(ZoneStanding(zone: SharedList.share, role: .ended))
+    try second.drop(SharedList.share)
+    let receipts = try second.store.zones.receipts(SharedList.share)
+    #expect(receipts.isEmpty, "its bytes are on the other device: \(receipts)")
+  }
+
   @Test("a BLOB that the owner may not have becomes a receipt when the share ends", arguments: [false, true])
   func receipt(isDelivered: Bool) throws {
     let bob = try bob()

@@ -6,6 +6,8 @@ struct Archive {
   private var changeSets: [ChangeSetID: [UInt8]] = [:]
   /// The ids in the order of archiving, so that the parts of a unit follow each other.
   private var order: [ChangeSetID] = []
+  /// The change sets of liars that honest devices have merged. Honest devices write a liar's branches again.
+  private var lies: [ChangeSetID: [UInt8]] = [:]
 
   /// One write of an app, as its device signed it.
   struct Write {
@@ -31,17 +33,29 @@ struct Archive {
   mutating func take(
     from device: DeviceID, _ store: any ReplicaStore, _ zone: ZoneID, _ cryptography: any Cryptography
   ) throws {
-    for (author, head) in try store.log.mergedTips(zone).sorted(by: { $0.key < $1.key })
-    where author.device == device && changeSets[head.id] == nil {
-      let others = try store.log.mergedVector(zone).numbers.filter { $0.key != author }.mapValues { _ in UInt64.max }
-      for bytes in try store.changeSets(zone, beyond: VersionVector(others)) {
-        add(bytes, id: try ChangeSet(bytes, with: cryptography).id)
-      }
-    }
+    for (id, bytes) in try Self.news(of: [device], store, zone, cryptography, besides: changeSets)
+    where changeSets.updateValue(bytes, forKey: id) == nil { order.append(id) }
   }
 
-  private mutating func add(_ bytes: [UInt8], id: ChangeSetID) {
-    if changeSets.updateValue(bytes, forKey: id) == nil { order.append(id) }
+  /// Archives the change sets of liars that an honest device has merged since the last look.
+  mutating func takeLies(
+    of liars: Set<DeviceID>, _ store: any ReplicaStore, _ zone: ZoneID, _ cryptography: any Cryptography
+  ) throws {
+    for (id, bytes) in try Self.news(of: liars, store, zone, cryptography, besides: lies) { lies[id] = bytes }
+  }
+
+  private static func news(
+    of devices: Set<DeviceID>, _ store: any ReplicaStore, _ zone: ZoneID, _ cryptography: any Cryptography,
+    besides known: [ChangeSetID: [UInt8]]
+  ) throws -> [(id: ChangeSetID, bytes: [UInt8])] {
+    try store.log.mergedTips(zone).sorted { $0.key < $1.key }
+      .filter { devices.contains($0.key.device) && known[$0.value.id] == nil }
+      .flatMap { author, _ in
+        let others = try store.log.mergedVector(zone).numbers.filter { $0.key != author }.mapValues { _ in UInt64.max }
+        return try store.changeSets(zone, beyond: VersionVector(others)).map {
+          (try ChangeSet($0, with: cryptography).id, $0)
+        }
+      }
   }
 
   /// Returns those facts that were ever signed. Of equal facts, it returns the last.
@@ -122,7 +136,7 @@ struct Archive {
   /// Returns the authors of the stamps with each time.
   func stamps(_ keys: [EpochID: EpochKey], _ cryptography: any Cryptography) throws -> [HybridTime: Set<Author>] {
     var stamps: [HybridTime: Set<Author>] = [:]
-    for bytes in changeSets.values {
+    for bytes in Array(changeSets.values) + Array(lies.values) {
       let changeSet = try ChangeSet(bytes, with: cryptography)
       let author = changeSet.header.author
       guard let key = keys[changeSet.header.epoch], let body = changeSet.body(key: key, with: cryptography),

@@ -62,7 +62,7 @@ struct FinalChecks: MeshPart {
     if zones.hasShares {
       let mine = try mine(node, oracles)
       try rows.check(node, mine, oracles, contents)
-      try writes.check(node, mine, oracles)
+      try writes.check(node, mine, oracles, contents)
     } else if let zone = zones.all.first, let oracle = oracles[zone.id], let store = node.store {
       let log = try store.wholeLog(zone.id).map { try ChangeSet($0, with: cryptography).id }
       node.ledger.naming = AssetNaming(zone: zone.id, cryptography: cryptography)

@@ -116,7 +116,11 @@ struct Oracle {
         $0.author == header.author && $0.time <= latest && !$0.time.isImport
       }
       if !early.allSatisfy(context.isWrittenAgain) {
-        faults.append("has a stamp that is not later than what its author had seen")
+        let names = tables.flatMap { table in
+          table.rows.filter { early.contains($0.stamp) }.map { "\(table.table) \($0.key) \($0.stamp.time)" }
+        }
+        faults.append(
+          "has a stamp that is not later than what its author had seen at \(latest): \(names.joined(separator: ", "))")
       }
     }
     return faults

@@ -33,10 +33,14 @@ struct WriteCheck: MeshPart {
   // MARK: Shares
 
   /// Checks that every write of the node's app is in a valid change set, was beaten, is in a receipt, or is listed by a
-  /// member that had it.
-  func check(_ node: SimulatedNode, _ mine: [ShownRows.Zone], _ oracles: [ZoneID: Oracle]) throws {
+  /// member that had it. A value may also be local (see `isLocal`).
+  func check(
+    _ node: SimulatedNode, _ mine: [ShownRows.Zone], _ oracles: [ZoneID: Oracle], _ contents: Contents
+  ) throws {
     node.ledger.naming = nil
-    let missing = node.ledger.facts.filter { fact in !names(of: fact).contains { isTold($0, node, mine, oracles) } }
+    let missing = node.ledger.facts.filter { fact in
+      !names(of: fact).contains { isTold($0, node, mine, oracles) } && !isLocal(fact, node, mine, contents)
+    }
     guard !missing.isEmpty, node.store != nil else { return }
     let receipts = try receipts(node.database)
     let signed = try history.archive.writes(of: Set(missing.flatMap(names(of:))), zones.keys, cryptography)
@@ -69,6 +73,20 @@ struct WriteCheck: MeshPart {
         // Its account may have created the record again, in a zone of its own.
         || zones.all.contains { hasLeft($0, node) && oracles[$0.id]?.states[name] != nil }
         || mine.allSatisfy { $0.oracle.states[name]?.isAlive != true || hasLeft($0.known, node) }
+    }
+  }
+
+  /// Returns whether a row of a read-only share shows the value, in a column that nobody synchronizes for this record. A
+  /// program may fill such a column for itself.
+  private func isLocal(
+    _ fact: Ledger.Fact, _ node: SimulatedNode, _ mine: [ShownRows.Zone], _ contents: Contents
+  ) -> Bool {
+    guard case .value(let cell, let value) = fact, contents[cell.record]?[cell.column] == value else { return false }
+    return mine.contains { zone in
+      guard let state = zone.oracle.states[cell.record], state.isAlive, state.cells[cell.column] == nil else {
+        return false
+      }
+      return node.replica?.shareState(zone.known.id)?.permission(zones.account(of: node)) == .readOnly
     }
   }
 

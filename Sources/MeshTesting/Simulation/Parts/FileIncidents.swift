@@ -131,9 +131,11 @@ final class FileIncidents: MeshPart {
 
   // MARK: What goes away
 
-  /// Archives what the node has signed in one zone.
+  /// Archives the change sets of one zone that the node has signed, and those of liars that it has merged.
   func archiveWrites(of node: SimulatedNode, in zone: ZoneID, _ store: any ReplicaStore) throws {
     try archive.take(from: node.device, store, zone, cryptography)
+    let liars = Set(nodes.filter(\.isLiar).flatMap(\.devices))
+    if !liars.isEmpty { try archive.takeLies(of: liars, store, zone, cryptography) }
   }
 
   /// Archives what the node has signed in all zones.

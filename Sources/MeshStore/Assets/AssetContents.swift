@@ -1,7 +1,7 @@
 import MeshCore
 
 /// The manifests of assets, and their bytes in rows and in the staging.
-struct AssetContents: Step {
+struct AssetContents: InTransaction {
   let transaction: Transaction
 
   /// Saves a manifest inside a write transaction. A known manifest stays.

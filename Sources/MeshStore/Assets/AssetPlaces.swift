@@ -1,7 +1,7 @@
 import MeshCore
 
 /// The records that name assets, and whether their tables can show them.
-struct AssetPlaces: Step {
+struct AssetPlaces: InTransaction {
   let transaction: Transaction
 
   func list(_ places: AssetTable.Places, limit: Int) throws -> [AssetPlace] {

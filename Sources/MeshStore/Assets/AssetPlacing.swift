@@ -1,7 +1,7 @@
 import MeshCore
 
 /// Writes complete assets into the rows that wait for them, and removes those for which none waits.
-struct AssetPlacing: Step {
+struct AssetPlacing: InTransaction {
   let transaction: Transaction
 
   struct Placement {

@@ -1,7 +1,7 @@
 import MeshCore
 
 /// The chunks of assets that this file has in its rows: to give them to others, and to download less.
-struct AssetSources: Step {
+struct AssetSources: InTransaction {
   let transaction: Transaction
 
   func showsInRow(_ asset: AssetID) throws -> Bool { try !contents.cells(showing: asset).isEmpty }

@@ -25,7 +25,7 @@ package enum EvictionError: Error, Hashable, CustomStringConvertible {
 }
 
 /// Removes an asset from the rows that show it.
-struct Eviction: Step {
+struct Eviction: InTransaction {
   let transaction: Transaction
 
   /// A cell of a record that shows the asset.

@@ -7,7 +7,7 @@ import MeshCore
 /// - every BLOB that lost in a conflict;
 /// - every BLOB of at most 64 MiB that a merge removes from a row. A longer one would make programs wait for the lock.
 ///   A BLOB that is changed in place is not kept, because all of it would be copied for a few bytes.
-struct KeptAssets: Step {
+struct KeptAssets: InTransaction {
   let transaction: Transaction
 
   /// Keeps the bytes of a BLOB that a row loses, if they are in that row, in another one, or in the staging. Call it

@@ -2,7 +2,7 @@ import GRDB
 import MeshCore
 
 /// The assets of a record, sorted by the way in which they are written to its row.
-struct RowAssets: Step {
+struct RowAssets: InTransaction {
   private let records: ZoneRecords
   private let ref: RecordRef
   private let table: TableForm

@@ -1,7 +1,7 @@
 import MeshCore
 
 /// Brings triggers and records in step with a schema that programs have changed.
-struct SchemaChange: Step {
+struct SchemaChange: InTransaction {
   let transaction: Transaction
 
   /// Brings the triggers up to date, and requests the work that follows from the findings.

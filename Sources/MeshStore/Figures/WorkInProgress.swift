@@ -33,7 +33,7 @@ extension StoreFigures {
 }
 
 /// Finds the work in progress.
-private struct CurrentWork: Step {
+private struct CurrentWork: InTransaction {
   let transaction: Transaction
 
   func slicing() throws -> [WorkInProgress] {

@@ -122,7 +122,7 @@ private struct Rewriter {
       numbers: start.stored + 1..<changeSet.header.number)
     let body = ChangeSetBody(context: part.context, content: .changes(tables))
     try Merger(records, materialiser, previous: start, nil, now: now).merge(
-      UnitReader.Part(
+      BatchPart(
         header: changeSet.header, id: changeSet.id, body: body, size: changeSet.bytes.count, context: part.context,
         rows: 0..<body.rowCount, rowCount: body.rowCount), long: long)
     try materialiser.settle()

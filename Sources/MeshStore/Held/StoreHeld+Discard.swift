@@ -89,7 +89,7 @@ extension StoreHeld {
 }
 
 /// Marks held records as deleted.
-private struct Discarding: Step {
+private struct Discarding: InTransaction {
   let transaction: Transaction
 
   typealias Place = (ref: RecordRef, zone: ZoneCounters)

@@ -92,7 +92,7 @@ package struct StoreHeld: StorePart {
 }
 
 /// Tells why records are held.
-struct HeldRecords: Step {
+struct HeldRecords: InTransaction {
   let transaction: Transaction
 
   /// Returns the number of held records by reason.

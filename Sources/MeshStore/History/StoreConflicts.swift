@@ -103,7 +103,7 @@ package struct StoreConflicts: StorePart {
 }
 
 /// Compares lost values with those of today.
-private struct CurrentConflicts: Step {
+private struct CurrentConflicts: InTransaction {
   let transaction: Transaction
 
   typealias Entry = (lost: Conflict, ref: RecordRef, column: Int64)

@@ -74,7 +74,7 @@ struct RestorePlan {
 }
 
 /// Restores values that were overwritten or deleted.
-struct Restorer: Step {
+struct Restorer: InTransaction {
   let transaction: Transaction
 
   func plan(

@@ -30,7 +30,7 @@ struct AuthorHead {
   var isInsideUnit: Bool { applied > merged || appliedRows > 0 }
 
   /// Makes the last part of a unit the merged tip.
-  mutating func finish(_ last: UnitReader.Part) {
+  mutating func finish(_ last: BatchPart) {
     (applied, appliedRows) = (last.header.number, 0)
     (merged, mergedID, mergedTime) = (last.header.number, last.id, last.header.time)
   }

@@ -54,7 +54,7 @@ final class Merger {
   }
 
   /// Merges the part's rows in `part.rows`.
-  func merge(_ part: UnitReader.Part, long: LongValues) throws {
+  func merge(_ part: BatchPart, long: LongValues) throws {
     guard case .changes(let tables) = part.body.content else { return }
     var first = 0
     for table in tables {
@@ -78,7 +78,7 @@ final class Merger {
   /// The rows of one table in one part. Names are looked up once.
   private final class Run {
     let merger: Merger
-    let part: UnitReader.Part
+    let part: BatchPart
     let long: LongValues
     let tableID: Int64
     let columns: [Int64]
@@ -86,7 +86,7 @@ final class Merger {
     /// The author's account. If no account of a device is known, it is the device itself.
     let owner: [UInt8]?
 
-    init(_ merger: Merger, _ table: TableChanges, _ part: UnitReader.Part, _ long: LongValues) throws {
+    init(_ merger: Merger, _ table: TableChanges, _ part: BatchPart, _ long: LongValues) throws {
       self.merger = merger
       self.part = part
       owner = merger.accounts.map { WaitingQuota.owner(part.header.author.device, $0) }

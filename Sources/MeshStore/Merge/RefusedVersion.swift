@@ -4,7 +4,7 @@ import MeshCore
 /// Handles a merged version that the table refuses, because it breaks a constraint of its own row. The row stays the
 /// last version that the table accepted. A record must not disappear from one person's app because of another person's
 /// write.
-struct RefusedVersion: Step {
+struct RefusedVersion: InTransaction {
   let records: ZoneRecords
   let rows: RowWriter
   var transaction: Transaction { records.transaction }

@@ -2,7 +2,7 @@ import GRDB
 import MeshCore
 
 /// Writes rows of tables: their values, and the bytes of their assets.
-struct RowWriter: Step {
+struct RowWriter: InTransaction {
   let records: ZoneRecords
   /// The records that an app's trigger refused by rolling back the transaction, with the trigger's message.
   var refused: [RecordRef: String] = [:]

@@ -5,7 +5,7 @@ package final class StoreMerges: MergeStore, StorePart {
   let access: StoreAccess
   private let localWrites: StoreFlushes
   /// The progress of merging in each zone.
-  private var turns: [ZoneID: MergeTurns] = [:]
+  private var turns: [ZoneID: MergeCache] = [:]
 
   init(_ access: StoreAccess, _ localWrites: StoreFlushes) {
     (self.access, self.localWrites) = (access, localWrites)
@@ -23,11 +23,11 @@ package final class StoreMerges: MergeStore, StorePart {
     }
     while true {
       var matches: PendingMatches?
-      let choice = try read { transaction -> UnitReader.Choice? in
+      let choice = try read { transaction -> MergeScheduler.Choice? in
         guard try transaction.isInStep() && (!writers.isEmpty || !transaction.hasPending()) else { return nil }
         guard let row = try transaction.counters.read(zone) else { return .idle([:]) }
-        var units = UnitReader(transaction, zone: row, reader, owners, now: now)
-        let choice = try units.choose(&turns[zone, default: MergeTurns()])
+        var units = MergeScheduler(transaction, zone: row, reader, owners, now: now)
+        let choice = try units.choose(&turns[zone, default: MergeCache()])
         if case .slices(let slices) = choice, try transaction.hasPending() {
           matches = try PendingMatches(transaction, slices.refs(transaction.catalog))
         }
@@ -79,7 +79,7 @@ package final class StoreMerges: MergeStore, StorePart {
   }
 
   private func merge(
-    _ chosen: [UnitReader.Slice], _ zone: ZoneID, _ reader: ChangeSetReader, _ writers: [ZoneID: ChangeSetWriter],
+    _ chosen: [MergeBatch], _ zone: ZoneID, _ reader: ChangeSetReader, _ writers: [ZoneID: ChangeSetWriter],
     _ matches: PendingMatches?, now: Int64
   ) throws -> Outcome {
     var slices = chosen[...]
@@ -136,7 +136,7 @@ package final class StoreMerges: MergeStore, StorePart {
   }
 
   private func progress(
-    _ merged: ArraySlice<UnitReader.Slice>, _ flushed: StoreFlushes.Flushed, _ transaction: Transaction
+    _ merged: ArraySlice<MergeBatch>, _ flushed: StoreFlushes.Flushed, _ transaction: Transaction
   ) -> ApplyProgress {
     let unitEnded = merged.contains(where: \.isUnitEnd)
     if merged.count > 1 { transaction.reached(.unitsMergedTogether) }
@@ -149,7 +149,7 @@ package final class StoreMerges: MergeStore, StorePart {
   /// - Parameter whenMerged: Called after each of them.
   /// - Returns: The deletes to carry out.
   private func mergeTogether(
-    _ slices: ArraySlice<UnitReader.Slice>, _ zone: ZoneID, _ reader: ChangeSetReader, now: Int64,
+    _ slices: ArraySlice<MergeBatch>, _ zone: ZoneID, _ reader: ChangeSetReader, now: Int64,
     _ refused: [RecordRef: String], _ transaction: Transaction, whenMerged: () -> Void
   ) throws -> [FollowerDelete] {
     var followerDeletes: [FollowerDelete] = []
@@ -167,7 +167,7 @@ package final class StoreMerges: MergeStore, StorePart {
   /// Flushes rows that were written for other zones first. Makes moved records leave this zone when all that belongs to
   /// them has moved. Returns nil if there are none.
   private func waitForOthers(
-    _ slices: ArraySlice<UnitReader.Slice>, _ transaction: Transaction, _ zone: ZoneID,
+    _ slices: ArraySlice<MergeBatch>, _ transaction: Transaction, _ zone: ZoneID,
     _ writers: [ZoneID: ChangeSetWriter]
   ) throws -> ApplyProgress? {
     let zones = try transaction.catalog.zones()
@@ -190,7 +190,7 @@ package final class StoreMerges: MergeStore, StorePart {
   }
 
   private func flush(
-    _ slices: ArraySlice<UnitReader.Slice>, _ transaction: Transaction, _ zone: ZoneID,
+    _ slices: ArraySlice<MergeBatch>, _ transaction: Transaction, _ zone: ZoneID,
     _ writers: [ZoneID: ChangeSetWriter], _ matches: PendingMatches?, now: Int64
   ) throws -> LocalFlush {
     let flushed: StoreFlushes.Flushed
@@ -211,7 +211,7 @@ package final class StoreMerges: MergeStore, StorePart {
   }
 
   private func merge(
-    _ slice: UnitReader.Slice, _ records: ZoneRecords, _ reader: ChangeSetReader, now: Int64,
+    _ slice: MergeBatch, _ records: ZoneRecords, _ reader: ChangeSetReader, now: Int64,
     _ refused: [RecordRef: String]
   ) throws -> [FollowerDelete] {
     let transaction = records.transaction
@@ -239,7 +239,7 @@ package final class StoreMerges: MergeStore, StorePart {
     return merger.followerDeletes
   }
 
-  private func end(_ head: inout AuthorHead, _ last: UnitReader.Part, _ records: ZoneRecords) throws {
+  private func end(_ head: inout AuthorHead, _ last: BatchPart, _ records: ZoneRecords) throws {
     let (log, end) = (records.transaction.log, last.header.number)
     try log.place(head.merged + 1...end, of: head.author, in: records.zone)
     head.waiting -= try log.size(above: head.merged, through: end, of: head.author, in: records.zone.id)

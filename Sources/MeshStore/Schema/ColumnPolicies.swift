@@ -137,7 +137,7 @@ extension StoreSchema {
 }
 
 /// Changes of the policies of columns.
-struct PolicyChanges: Step {
+struct PolicyChanges: InTransaction {
   let transaction: Transaction
 
   func check(_ policies: [String: [String: ColumnPolicy]]) throws {

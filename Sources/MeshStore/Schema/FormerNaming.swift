@@ -5,7 +5,7 @@ import MeshCore
 ///
 /// A device that adopts a table under its present name has records with values under former names, like the device that
 /// renamed it, and must handle them in the same way.
-struct FormerNaming: Step {
+struct FormerNaming: InTransaction {
   let transaction: Transaction
 
   /// Returns the former names of a synchronized table and of its columns.

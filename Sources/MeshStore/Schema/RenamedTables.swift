@@ -25,7 +25,7 @@ extension StoreSchema {
 }
 
 /// Finds tables that were renamed, and lets them continue their records.
-struct TableRenaming: Step {
+struct TableRenaming: InTransaction {
   let transaction: Transaction
 
   func sql(_ former: String, to name: String) -> String {

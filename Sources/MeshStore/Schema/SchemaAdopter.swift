@@ -2,7 +2,7 @@ import GRDB
 import MeshCore
 
 /// Adds the tables and columns that other devices have and this file lacks.
-struct SchemaAdopter: Step {
+struct SchemaAdopter: InTransaction {
   let transaction: Transaction
 
   /// Returns the missing parts of a table, or nil if none is missing. A table that is here and isn't synchronized lacks

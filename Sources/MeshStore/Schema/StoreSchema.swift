@@ -225,7 +225,7 @@ extension SchemaDescription {
 }
 
 /// The descriptions of tables that other devices sent.
-struct ForeignSchemas: Step {
+struct ForeignSchemas: InTransaction {
   let transaction: Transaction
 
   /// Deletes descriptions. For another account, those of a few devices are kept, each at most as long as a message.

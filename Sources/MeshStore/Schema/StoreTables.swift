@@ -121,7 +121,7 @@ package struct StoreTables: StorePart {
 }
 
 /// Begins to capture tables, and summarizes them.
-struct TableInstaller: Step {
+struct TableInstaller: InTransaction {
   let transaction: Transaction
 
   /// Begins to capture the tables, and requests the import of their rows.

@@ -28,7 +28,7 @@ extension StoreZones {
 }
 
 /// Removes a zone from the file.
-private struct ZoneRemoval: Step {
+private struct ZoneRemoval: InTransaction {
   let transaction: Transaction
 
   /// Deletes the pending rows of the zone. If the zone is kept as a copy, they become part of the copy.

@@ -74,7 +74,7 @@ extension Transaction {
 }
 
 /// Writes what receipts keep to the tables again, as a program would.
-struct ReceiptWriter: Step {
+struct ReceiptWriter: InTransaction {
   let transaction: Transaction
 
   /// Writes some megabytes of a zone's receipts to the tables again.

@@ -1,7 +1,7 @@
 import MeshCore
 
 /// A cache of a zone's merge state between two slices. It only saves work.
-struct MergeTurns {
+struct MergeCache {
   /// The decoded part of a unit that is being merged slice by slice.
   var inHand: (id: ChangeSetID, body: ChangeSetBody)?
   /// The accounts that are still to be served in this round, the next one last. An account is given by its authors that had
@@ -36,36 +36,37 @@ struct MergeTurns {
   }
 }
 
+/// The rows of one author that one transaction merges: whole parts, and possibly some rows of the last part.
+struct MergeBatch {
+  var head: AuthorHead
+  let author: Author
+  var parts: [BatchPart] = []
+  var isUnitEnd = false
+  /// The values of the rows that travel in pieces, by ordinal. They are put together before the write lock is taken.
+  var long: [UInt64: [UInt8]] = [:]
+
+  var rowCount: Int { parts.reduce(0) { $0 + $1.rows.count } }
+}
+
+/// One change set of a batch, decoded.
+struct BatchPart {
+  let header: ChangeSetHeader
+  let id: ChangeSetID
+  let body: ChangeSetBody
+  let size: Int
+  /// The state that the author had merged.
+  let context: CausalContext
+  /// The rows to merge, counted over all tables.
+  var rows: Range<Int>
+  let rowCount: Int
+}
+
 /// Finds the next stored unit whose causal past is merged, and decodes as much of it as one transaction can merge.
-struct UnitReader {
-  /// The rows that one transaction merges: whole parts, and possibly some rows of the last part.
-  struct Slice {
-    var head: AuthorHead
-    let author: Author
-    var parts: [Part] = []
-    var isUnitEnd = false
-    /// The values of the rows that travel in pieces, by ordinal. They are put together before the write lock is taken.
-    var long: [UInt64: [UInt8]] = [:]
-
-    var rowCount: Int { parts.reduce(0) { $0 + $1.rows.count } }
-  }
-
-  struct Part {
-    let header: ChangeSetHeader
-    let id: ChangeSetID
-    let body: ChangeSetBody
-    let size: Int
-    /// The state that the author had merged.
-    let context: CausalContext
-    /// The rows to merge, counted over all tables.
-    var rows: Range<Int>
-    let rowCount: Int
-  }
-
+struct MergeScheduler {
   enum Choice {
     /// The slices that one transaction merges, in this order: the ends of units, or one slice that leaves a part of its unit
     /// for later.
-    case slices([Slice])
+    case slices([MergeBatch])
     /// The unit can never be merged. The reason is noted at its author's tip.
     case malformed(AuthorHead, String)
     case idle([WaitingReason: Int])
@@ -92,8 +93,8 @@ struct UnitReader {
 
   /// Returns what the next transaction merges. Small units are merged together, because a transaction of its own, with its
   /// sync, costs many times as much as a small unit.
-  mutating func choose(_ turns: inout MergeTurns) throws -> Choice {
-    var slices: [Slice] = []
+  mutating func choose(_ turns: inout MergeCache) throws -> Choice {
+    var slices: [MergeBatch] = []
     while true {
       let turn = try next(&turns)
       guard case .slice(let slice) = turn else {
@@ -121,12 +122,12 @@ struct UnitReader {
   }
 
   private enum Turn {
-    case slice(Slice)
+    case slice(MergeBatch)
     case malformed(AuthorHead, String)
     case idle
   }
 
-  private mutating func next(_ turns: inout MergeTurns) throws -> Turn {
+  private mutating func next(_ turns: inout MergeCache) throws -> Turn {
     // A unit that was begun is finished first. Then accounts take turns, so that an account that floods the zone can't make
     // others wait, as however many authors it writes.
     let begun = try transaction.catalog.heads.begun(zone.id).filter { ahead[$0] == nil }
@@ -144,7 +145,7 @@ struct UnitReader {
 
   /// Returns the authors that have change sets to merge, by account. A round looks at each of them once and merges a slice of
   /// each account. The authors of an account are bounded, and so is the number of looks for each slice.
-  private func round(_ turns: MergeTurns) throws -> [[Int64]] {
+  private func round(_ turns: MergeCache) throws -> [[Int64]] {
     var places: [WaitingQuota.Owner: Int] = [:]
     var accounts: [(owner: WaitingQuota.Owner, authors: [Int64])] = []
     for number in try transaction.catalog.heads.unmerged(zone.id) {
@@ -162,7 +163,7 @@ struct UnitReader {
     }
   }
 
-  private mutating func choose(from authors: [Int64], _ turns: inout MergeTurns) throws -> Turn? {
+  private mutating func choose(from authors: [Int64], _ turns: inout MergeCache) throws -> Turn? {
     for number in authors {
       guard let head = try head(number), head.stored > head.applied else { continue }
       let author = try transaction.catalog.author(number)
@@ -190,19 +191,19 @@ struct UnitReader {
   /// - Parameters:
   ///   - next: The change set with the number `number`, or nil if its unit has no end yet.
   private mutating func wait(
-    _ reason: WaitingReason, until: MergeTurns.Wait.Until, _ head: AuthorHead, _ number: UInt64, _ next: ChangeSetID?,
-    _ turns: inout MergeTurns
+    _ reason: WaitingReason, until: MergeCache.Wait.Until, _ head: AuthorHead, _ number: UInt64, _ next: ChangeSetID?,
+    _ turns: inout MergeCache
   ) {
     count(reason, head)
     // Within a slice, the parts before it are merged first.
     guard number == head.applied + 1 else { return }
-    turns.waits[head.author] = MergeTurns.Wait(
+    turns.waits[head.author] = MergeCache.Wait(
       applied: head.applied, appliedRows: head.appliedRows, storedID: head.storedID, next: next, reason: reason,
       until: until)
   }
 
   /// Returns the remembered reason why the author waits. Returns nil, and forgets it, if it no longer holds.
-  private func recall(_ head: AuthorHead, _ turns: inout MergeTurns) throws -> WaitingReason? {
+  private func recall(_ head: AuthorHead, _ turns: inout MergeCache) throws -> WaitingReason? {
     guard var wait = turns.waits[head.author] else { return nil }
     var waits = wait.applied == head.applied && wait.appliedRows == head.appliedRows
     if waits, wait.storedID != head.storedID {
@@ -229,8 +230,8 @@ struct UnitReader {
   // MARK: One author
 
   private mutating func slice(
-    _ head: AuthorHead, _ author: Author, _ turns: inout MergeTurns
-  ) throws -> Slice? {
+    _ head: AuthorHead, _ author: Author, _ turns: inout MergeCache
+  ) throws -> MergeBatch? {
     if head.malformed != nil {
       count(.malformed, head)
       return nil
@@ -246,7 +247,7 @@ struct UnitReader {
     }
     // Change sets above a cutoff are neither merged nor waited for.
     guard end <= limit(author, head) else { return nil }
-    var slice = Slice(head: head, author: author)
+    var slice = MergeBatch(head: head, author: author)
     var context = try ahead[head.author]?.context ?? transaction.catalog.heads.context(of: head.author, zone.id)
     var number = first
     while number <= end, !budget.isSpent {
@@ -270,7 +271,7 @@ struct UnitReader {
     var isSpent: Bool { rows <= 0 || longBytes <= 0 }
 
     /// Counts a unit. Returns whether another one may follow it in the same transaction.
-    mutating func endUnit(_ slice: Slice) -> Bool {
+    mutating func endUnit(_ slice: MergeBatch) -> Bool {
       rows -= StoreLimits.rowsOfUnit
       for part in slice.parts { bytes -= part.size }
       return !isSpent && bytes > 0
@@ -293,7 +294,7 @@ struct UnitReader {
   }
 
   /// Returns the slice with the long values of its rows.
-  private func assemble(_ slice: Slice) throws -> Slice {
+  private func assemble(_ slice: MergeBatch) throws -> MergeBatch {
     var slice = slice
     for part in slice.parts {
       guard case .changes(let tables) = part.body.content else { continue }
@@ -311,8 +312,8 @@ struct UnitReader {
 
   /// Returns the part, or nil if it has to wait. Then its reason is counted.
   private mutating func part(
-    _ number: UInt64, _ head: AuthorHead, _ context: inout CausalContext, _ turns: inout MergeTurns
-  ) throws -> Part? {
+    _ number: UInt64, _ head: AuthorHead, _ context: inout CausalContext, _ turns: inout MergeCache
+  ) throws -> BatchPart? {
     let changeSet = try ChangeSet(
       transaction.log.counted(number, of: head.author, in: zone.id), with: reader.cryptography)
     guard changeSet.header.time.milliseconds <= now + Choices.clockBound else {
@@ -333,7 +334,7 @@ struct UnitReader {
     }
     let first = number == head.applied + 1 ? Int(head.appliedRows) : 0
     if first == 0 { try ChangeRules.check(body, changeSet.header) }
-    return Part(
+    return BatchPart(
       header: changeSet.header, id: changeSet.id, body: body, size: changeSet.bytes.count, context: context,
       rows: budget.take(body, from: first), rowCount: body.rowCount)
   }
@@ -366,7 +367,7 @@ struct UnitReader {
   }
 }
 
-extension Sequence<UnitReader.Slice> {
+extension Sequence<MergeBatch> {
   /// Returns the records that the slices change, as far as their tables are known here.
   func refs(_ catalog: Catalog) -> Set<RecordRef> {
     var refs: Set<RecordRef> = []

@@ -1,10 +1,10 @@
 import GRDB
 import MeshCore
 
-/// A step of the work inside one transaction.
-protocol Step: TableAccess { var transaction: Transaction { get } }
+/// Work that one transaction does. It reads and writes the file through the transaction.
+protocol InTransaction: TableAccess { var transaction: Transaction { get } }
 
-extension Step {
+extension InTransaction {
   var db: Database { transaction.db }
   var sql: Connection { transaction.sql }
   var catalog: Catalog { transaction.catalog }

@@ -33,7 +33,7 @@ extension Account {
       } else {
         Output.print(key)
       }
-      guard yes || isConfirmed() else {
+      guard yes || askForConfirmation() else {
         throw Refusal(
           code: "recovery.kept",
           message: "not confirmed: the recovery key stays on this machine. Show it again: mesh account recovery",
@@ -57,7 +57,7 @@ extension Account {
       return text.split(whereSeparator: \.isNewline).joined(separator: "\n")
     }
 
-    private func isConfirmed() -> Bool {
+    private func askForConfirmation() -> Bool {
       Output.note("Write it down. Then type “written” to erase it from this machine:")
       return readLine().map { $0.split(separator: " ") == [Self.confirmation] } ?? false
     }

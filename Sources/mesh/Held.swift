@@ -186,7 +186,7 @@ struct Held: AsyncParsableCommand {
       var zone = zone
       if !yes {
         let found = try await access.perform(DiscardableRequest(table: table, keys: keys, zone: zone))
-        guard isWanted(found.discarded) else {
+        guard askToDelete(found.discarded) else {
           Output.note("Nothing was deleted.")
           throw ExitCode(ExitStatus.no.rawValue)
         }
@@ -201,10 +201,10 @@ struct Held: AsyncParsableCommand {
       for record in report.discarded { Output.note(printable(record.wayBack)) }
     }
 
-    private func isWanted(_ records: [DiscardReport.Record]) -> Bool {
+    private func askToDelete(_ records: [DiscardReport.Record]) -> Bool {
       let only = records.count == 1 ? records.first : nil
       let what = only.map { "the record \(Output.shortened($0.key))" } ?? "\(records.count) records"
-      return Input.isAgreed(printable("Delete \(what) of \(table) on every machine?"))
+      return Input.ask(printable("Delete \(what) of \(table) on every machine?"))
     }
   }
 

@@ -15,7 +15,7 @@ enum Input {
   }
 
   /// Asks a question, and returns whether the answer is yes.
-  static func isAgreed(_ question: String) -> Bool {
+  static func ask(_ question: String) -> Bool {
     Output.note("\(question) [y/N]")
     return ["y", "yes"].contains(readLine()?.lowercased())
   }

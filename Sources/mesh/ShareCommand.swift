@@ -203,7 +203,7 @@ extension ShareCommand {
       if !yes {
         let offer = try await access.perform(
           ShareJoinRequest(link: link, claims: false, peers: peers), ShareCommand.need)
-        if offer.state == .offered, !isWanted(offer) {
+        if offer.state == .offered, !askToJoin(offer) {
           Output.note("Not joined.")
           throw ExitCode(ExitStatus.no.rawValue)
         }
@@ -275,7 +275,7 @@ extension ShareCommand {
     private static let schemaPatience = Duration.seconds(5)
     private static let look = Duration.milliseconds(50)
 
-    private func isWanted(_ offer: ShareJoinReport) -> Bool {
+    private func askToJoin(_ offer: ShareJoinReport) -> Bool {
       Output.facts([
         ("share", Output.named(offer.share, offer.title)),
         ("owner", Output.named(offer.owner, offer.ownerName)),
@@ -283,7 +283,7 @@ extension ShareCommand {
         ("permission", offer.permission?.rawValue ?? ""),
       ])
       warn(of: offer)
-      return Input.isAgreed("Join?")
+      return Input.ask("Join?")
     }
   }
 

@@ -167,6 +167,20 @@ extension Daemons {
         #expect(renamed.stdout.contains("Other (") && renamed.stderr.isEmpty)
         let alike = try await alice.done("share", "rename", ids[1], "Shared")
         #expect(alike.stderr.contains("called “Shared” too: \(ids[0])"))
+        let client = ControlClient(home: alice.home)
+        for (act, field) in [
+          (ShareChangeRequest.Act.uninvite, "invite"), (.setPermission, "permission"), (.remove, "account"),
+          (.rename, "title"),
+        ] {
+          let refusal = await #expect(throws: Refusal.self) {
+            try await client.perform(ShareChangeRequest(act, share: ids[0]))
+          }
+          #expect(refusal?.code == "share.what" && refusal?.message.contains("“\(field)”") == true)
+        }
+        let both = await #expect(throws: Refusal.self) {
+          try await client.perform(ShareReceiptRequest(share: ids[0], restore: true, discard: true))
+        }
+        #expect(both?.code == "share.what")
         let invited = try await alice.done("share", "invite", ids[0], "--permission", "read-write").stdout
         #expect(invited.contains("one account, read-write"))
         #expect(invited.contains("mesh share uninvite \(ids[0]) control-"))

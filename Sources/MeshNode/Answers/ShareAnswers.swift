@@ -152,13 +152,22 @@ struct ShareAnswers: NodePart {
     let zone = try share(named: request.share)
     // Another account may not even know the account that the request names.
     if request.act != .leave, replica.shareState(zone)?.owner != replica.account.id { throw ShareError.notOwner }
-    func subject() throws -> AccountID { try account(named: request.account ?? "", zone) }
+    func needed<T>(_ value: T?, _ field: String) throws -> T {
+      guard let value else {
+        throw Refusal(
+          code: "share.what", message: "“\(request.act.rawValue)” needs “\(field)”, and the request has none.",
+          exit: .usage)
+      }
+      return value
+    }
+    func subject() throws -> AccountID { try account(named: try needed(request.account, "account"), zone) }
     switch request.act {
     case .uninvite:
-      try replica.shares.revokeInvite(try invite(named: request.invite ?? "", zone), of: zone, now: time.now)
+      let invite = try invite(named: try needed(request.invite, "invite"), zone)
+      try replica.shares.revokeInvite(invite, of: zone, now: time.now)
     case .setPermission:
-      try replica.shares.setPermission(
-        request.permission.map(Permission.init) ?? .readOnly, of: try subject(), in: zone, now: time.now)
+      let permission = Permission(try needed(request.permission, "permission"))
+      try replica.shares.setPermission(permission, of: try subject(), in: zone, now: time.now)
     case .remove: try replica.shares.remove(try subject(), from: zone, undoing: request.undo ?? false, now: time.now)
     case .leave:
       // BLOBs that programs have just written count as well.
@@ -167,7 +176,7 @@ struct ShareAnswers: NodePart {
       try replica.shares.leave(zone, keepingCopy: request.keepCopy ?? false, now: time.now)
     case .stop: try replica.shares.stop(zone, now: time.now)
     case .rename:
-      let title = request.title ?? ""
+      let title = try needed(request.title, "title")
       try checkTitle(title, way: "give another")
       try replica.shares.rename(zone, title, now: time.now)
     }
@@ -190,6 +199,10 @@ struct ShareAnswers: NodePart {
 
   func receipt(_ request: ShareReceiptRequest) throws -> ShareReceiptReport {
     let zone = try share(named: request.share)
+    if request.restore == true, request.discard == true {
+      throw Refusal(
+        code: "share.what", message: "receipts are restored or discarded, and the request asks for both.", exit: .usage)
+    }
     var restored = 0
     var inTheWay: Set<RecordName> = []
     var discarded = 0

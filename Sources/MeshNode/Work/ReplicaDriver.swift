@@ -162,7 +162,7 @@ final class ReplicaDriver {
     let begun = ContinuousClock.now
     let outcome = work()
     let took = ContinuousClock.now - begun
-    isWorkDue = outcome == .more && WorkLoop.turn(after: took, isSlice: false) == nil
+    isWorkDue = outcome == .more && WorkLoop.pause(after: took, isSlice: false) == nil
     return (outcome, took)
   }
 

@@ -12,7 +12,7 @@ struct WorkLoop {
   /// Returns the pause after a step that took this long, or nil if there is none. A program that has waited longer
   /// checks less often: SQLite lets it sleep for 50 ms after the first 128 ms, and for 100 ms after 228 ms. A pause that
   /// is shorter than this sleep would let it wait for several steps.
-  static func turn(after time: Duration, isSlice: Bool) -> Duration? {
+  static func pause(after time: Duration, isSlice: Bool) -> Duration? {
     if time > .milliseconds(228) { return .milliseconds(110) }
     if time > .milliseconds(128) { return .milliseconds(55) }
     return isSlice ? turn : nil
@@ -42,7 +42,7 @@ struct WorkLoop {
           await sleep(ReplicaDriver.lockLook)
         } else {
           failures = 0
-          if let pause = Self.turn(after: next.took, isSlice: next.outcome == .slice) {
+          if let pause = Self.pause(after: next.took, isSlice: next.outcome == .slice) {
             await sleep(pause)
           } else {
             await Task.yield()

@@ -77,7 +77,7 @@ final class LocalWrites: Part {
     due.note(.assets)
     if progress.hasMore { due.note(.flush) } else { due.finish(.flush) }
     if progress.leavesToShow { due.noteMerges(zones.ids) }
-    due.giveMerges(turn: progress.unitEnded && progress.hasMore)
+    if progress.unitEnded, progress.hasMore { due.beginMergeTurn() } else { due.endMergeTurn() }
     if let head = progress.head, let writer = progress.zone.flatMap({ writers[$0] }) {
       if progress.isSendable { try announce(head, writer, now: now) }
     } else if progress.hasMore {

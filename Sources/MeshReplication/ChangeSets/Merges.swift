@@ -10,7 +10,7 @@ struct Merges: Part {
 
   /// Merges a slice of the next zone's change sets.
   func mergeNext(now: Moment) throws -> WorkStep.Outcome {
-    guard let zone = due.takeMerge() else { return .nothing }
+    guard let zone = due.chooseMerge() else { return .nothing }
     try merge(zone, now: now)
     return .made
   }
@@ -26,14 +26,14 @@ struct Merges: Part {
       due.finish(.unannounced)
       probe?(.mergeWaitsForKey)
       // As in `upkeep`, merging continues when a key arrives.
-      due.giveMerges(turn: false)
+      due.endMergeTurn()
       due.finish(.merge(id))
       return
     }
     switch progress {
     case .flushFirst:
       due.noteDatabase()
-      due.giveMerges(turn: false)
+      due.endMergeTurn()
       // Without a key, nothing can be flushed, and therefore nothing can be merged. Both wait for the key.
       if !local.isReady(id, writers) { due.block(merge: id) }
     case .merged(_, let unitEnded, let flushed):
@@ -45,7 +45,7 @@ struct Merges: Part {
         if let writer = writers[zone] { try local.announce(head, writer, now: now) }
       }
       if unitEnded, flushed[id] == nil { try acknowledgements.pushNews(id, now: now) }
-      if unitEnded, due.giveMerges(turn: false) {
+      if unitEnded, due.endMergeTurn() {
         try acknowledgements.acknowledge(id, now: now)
       }
       if unitEnded, zones[id]?.intake.takeOverQuota() == true {
@@ -54,7 +54,7 @@ struct Merges: Part {
     case .idle(let waiting):
       // The last apply may have withdrawn rows that leave with their parents.
       try noticePending()
-      due.giveMerges(turn: false)
+      due.endMergeTurn()
       zones[id]?.intake.note(waiting: waiting)
       if try reverts.storeAgain(id) { due.note(.merge(id)) } else { due.finish(.merge(id)) }
     }

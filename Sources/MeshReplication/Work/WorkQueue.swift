@@ -40,18 +40,19 @@ final class WorkQueue {
   /// True if change sets of others come before further local writes.
   var areMergesNext: Bool { hasMergeTurn && hasMerges }
 
-  /// Gives merges a turn after a unit of local writes, or ends their turn. Without turns, a program that writes faster
-  /// than its rows are flushed would block the changes of others.
-  ///
-  /// - Returns: True if it was their turn.
+  /// Gives merges a turn after a unit of local writes. Without turns, a program that writes faster than its rows are
+  /// flushed would block the changes of others.
+  func beginMergeTurn() { hasMergeTurn = true }
+
+  /// Ends the turn of merges. Returns true if it was their turn.
   @discardableResult
-  func giveMerges(turn: Bool) -> Bool {
-    defer { hasMergeTurn = turn }
+  func endMergeTurn() -> Bool {
+    defer { hasMergeTurn = false }
     return hasMergeTurn
   }
 
   /// Chooses the next zone to merge. Zones take turns, so that a flooded zone blocks no other.
-  func takeMerge() -> ZoneID? {
+  func chooseMerge() -> ZoneID? {
     let zones = items.compactMap { if case .merge(let zone) = $0 { zone } else { nil } }
     let after = zones.filter { zone in lastMerge.map { $0 < zone } ?? true }
     guard let zone = after.min() ?? zones.min() else { return nil }

@@ -96,15 +96,12 @@ struct MergeScheduler {
   mutating func choose(_ turns: inout MergeCache) throws -> Choice {
     var slices: [MergeBatch] = []
     while true {
-      let turn = try next(&turns)
-      guard case .slice(let slice) = turn else {
-        // A unit that can't be merged is met again, after the others are merged.
-        if !slices.isEmpty { return .slices(slices) }
-        switch turn {
-        case .slice(let slice): return .slices([slice])
-        case .malformed(let head, let reason): return .malformed(head, reason)
-        case .idle: return .idle(waiting)
-        }
+      let slice: MergeBatch
+      // A unit that can't be merged is met again, after the others are merged.
+      switch try next(&turns) {
+      case .slice(let next): slice = next
+      case .malformed(let head, let reason): return slices.isEmpty ? .malformed(head, reason) : .slices(slices)
+      case .idle: return slices.isEmpty ? .idle(waiting) : .slices(slices)
       }
       if !slice.isUnitEnd, !slices.isEmpty {
         // It comes first the next time, and with the whole budget. Otherwise the merged state would contain a part of a unit

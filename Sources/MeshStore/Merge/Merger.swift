@@ -213,7 +213,9 @@ final class Merger {
         let author = part.header.author
         let follows =
           change.stamp.author != author && change.fields.allSatisfy { ($0.stamp ?? change.stamp).author != author }
-        if follows, try deletesFollower(ref, left: id, to: merger.records, delete: life, birth: change.stamp) {
+        if follows, try deletesFollower(ref, left: id, to: merger.records, delete: life) {
+          merger.followerDeletes.append(
+            FollowerDelete(ref: ref, zone: merger.records.zone.id, delete: life, birth: change.stamp))
           continue
         }
         let delete = State.Cell(stamp: life, value: .null)
@@ -223,20 +225,17 @@ final class Merger {
       }
     }
 
-    /// Decides whether a delete is carried out in the zone to which another device has moved the record. It is if the
+    /// Returns whether a delete is carried out in the zone to which another device has moved the record. It is if the
     /// record only followed its parent, and a device of this account deleted it. The root of a share never follows.
     private func deletesFollower(
-      _ ref: RecordRef, left zone: Int64, to place: ZoneRecords, delete: Stamp, birth: Stamp
+      _ ref: RecordRef, left zone: Int64, to place: ZoneRecords, delete: Stamp
     ) throws -> Bool {
       let zones = try merger.transaction.catalog.zones()
       guard try isOwn(zone), try merger.transaction.isOfThisAccount(delete.author.device),
         zones.mayWrite(place.zone.id),
-        let table = merger.transaction.catalog.table(ref.table),
-        zones.share(rootedAt: RecordName(table: table.schema.name, key: ref.key), shownBy: place.zone.id) == nil
+        let table = merger.transaction.catalog.table(ref.table)
       else { return false }
-      merger.followerDeletes.append(
-        FollowerDelete(ref: ref, zone: place.zone.id, delete: delete, birth: birth))
-      return true
+      return zones.share(rootedAt: RecordName(table: table.schema.name, key: ref.key), shownBy: place.zone.id) == nil
     }
 
     /// Returns whether the zone is this account's private zone, or a share that it owns.
@@ -265,9 +264,10 @@ final class Merger {
         if let state = try elsewhere.load(ref).map({ try elsewhere.state(ref, $0) }),
           try !elsewhere.hasWritten(birth.author),
           try state.cells.values.allSatisfy({ try !elsewhere.hasWritten($0.stamp.author) }),
-          try deletesFollower(
-            ref, left: merger.records.zone.id, to: elsewhere, delete: change.stamp, birth: birth)
+          try deletesFollower(ref, left: merger.records.zone.id, to: elsewhere, delete: change.stamp)
         {
+          merger.followerDeletes.append(
+            FollowerDelete(ref: ref, zone: elsewhere.zone.id, delete: change.stamp, birth: birth))
           continue
         }
         let delete = State.Cell(stamp: change.stamp, value: .null)

@@ -48,10 +48,10 @@ extension ModelStore {
   package func noteSources(_ sources: [AssetID: DeviceID], now: Int64) {}
 
   package func undelivered(_ zone: ZoneID, limit: Int) -> [Asset] {
+    let home = standings.first { $0.role == .privateZone }.flatMap { zoneData[$0.zone] }
+    let devices = Set((home?.authors.keys.map(\.device) ?? []) + [device].compactMap(\.self))
     let cells = (zoneData[zone]?.records ?? [:]).values.filter(\.isAlive).flatMap(\.cells.values)
-    let home = standings.first { $0.role == .privateZone }?.zone
-    let devices = Set((home.flatMap { zoneData[$0]?.authors.keys } ?? [:].keys).map(\.device))
-    let own = cells.filter { $0.stamp.author.device == device || devices.contains($0.stamp.author.device) }.compactMap {
+    let own = cells.filter { devices.contains($0.stamp.author.device) }.compactMap {
       if case .asset(let asset) = $0.value { asset } else { nil }
     }
     let lacking = Set(own).filter { deliveredAssets[zone]?.contains($0.id) != true }

@@ -34,7 +34,8 @@ import Testing
   }
 
   /// Makes the second account known to the owner's first device.
-  private func joinAnotherShare(_ mesh: TestMesh) throws {
+  @discardableResult
+  private func joinAnotherShare(_ mesh: TestMesh) throws -> ZoneID {
     let other = RecordName(table: "list", key: .text("other"))
     mesh.nodes[0].store.write(other, ["title": .text("other")])
     mesh.nodes[0].replica.databaseChanged()
@@ -42,6 +43,23 @@ import Testing
     let share = try mesh.nodes[0].replica.shares.create(of: other, title: "other", now: mesh.now)
     #expect(try mesh.join(2, mesh.invite(share), at: 0) == .done)
     try mesh.meet(2, 0)
+    return share
+  }
+
+  @Test("an account that is out of another share is heard before its session ends", arguments: [false, true])
+  func introducedByAFormerMember(isRevoked: Bool) throws {
+    let mesh = try TestMesh([2, 1])
+    try mesh.connect(0, 1)
+    let zone = try mesh.share()
+    let other = try joinAnotherShare(mesh)
+    mesh.part(0, 1)
+    #expect(try mesh.join(2, mesh.invite(zone, by: 1), at: 1) == .done)
+    if isRevoked { try mesh.nodes[0].replica.administration.revoke(mesh.nodes[1].device, now: mesh.now) }
+    try mesh.nodes[0].replica.shares.remove(mesh.accounts[1].state.id, from: other, now: mesh.now)
+    try mesh.meet(2, 0)
+    #expect(mesh.nodes[2].replica.reasonOutside(other)?.contains("removed") == true)
+    #expect(mesh.permission(0, zone, of: 1) == (isRevoked ? nil : .readWrite))
+    #expect(mesh.permission(2, zone, of: 1) == mesh.permission(0, zone, of: 1))
   }
 
   @Test(

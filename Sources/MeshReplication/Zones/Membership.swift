@@ -47,7 +47,12 @@ struct Membership: Part {
       try share(zone, link, now: now)
     }
     introduce(link, peer.account, theirs)
-    endUnlessMember(link)
+    // A peer that knows a share of this account which does not name it here shows next who let it in.
+    let isIntroduced = zones.ids.contains { id in
+      zones[id]?.state.owner == account.id && !zones.mayHaveLog(peer.account, id)
+        && theirs.contains(zoneTag(id, sender: info.role.other, handshakeHash: info.handshakeHash, cryptography))
+    }
+    if !isIntroduced { endUnlessMember(link) }
   }
 
   /// Shows a device of a share's owner that does not list this account in the share who let the account in.

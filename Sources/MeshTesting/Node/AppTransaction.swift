@@ -39,6 +39,9 @@ struct AppTransaction: Sendable {
   var ending: Ending
   /// The index of the first statement in a savepoint that is rolled back.
   var savepoint: Int?
+  /// True if it runs with foreign keys off. Otherwise `DROP TABLE` deletes the rows of other tables that refer to the
+  /// table, which fails in shares that are read-only.
+  var ignoresForeignKeys = false
 
   /// The data that it discards, by table.
   var losses: [String: Loss] {

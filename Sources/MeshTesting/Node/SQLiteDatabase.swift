@@ -215,6 +215,8 @@ final class SQLiteDatabase: SimulatedDatabase {
   func run(_ transaction: AppTransaction) throws -> Bool {
     do {
       try connection().writeWithoutTransaction { db in
+        if transaction.ignoresForeignKeys { try db.execute(sql: "PRAGMA foreign_keys = OFF") }
+        defer { if foreignKeys { try? db.execute(sql: "PRAGMA foreign_keys = ON") } }
         try db.inTransaction(.immediate) {
           let split = transaction.savepoint ?? transaction.statements.count
           for statement in transaction.statements[..<split] { try run(statement, db) }

@@ -241,7 +241,10 @@ struct AppMigrations: MeshPart {
     losing loss: AppTransaction.Loss = .nothing
   ) throws {
     if let fault { occurred(fault) }
-    try apps.write(
-      node, AppTransaction(statements: [.alter(table: table.name, sql: sql, losing: loss)], ending: .commit))
+    var transaction = AppTransaction(
+      statements: [.alter(table: table.name, sql: sql, losing: loss)], ending: .commit)
+    // At the end, every migration has to succeed.
+    transaction.ignoresForeignKeys = fault == nil
+    try apps.write(node, transaction)
   }
 }

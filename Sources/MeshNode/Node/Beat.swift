@@ -5,7 +5,13 @@ enum Beat {
   private static let start = ContinuousClock.now
 
   /// Waits for the next beat.
-  static func wait() async {
+  static func wait() async { await wait(interval) }
+
+  /// Waits for the next second beat, which is the same for all. Only the guard of the write-ahead log needs each beat.
+  /// The other loops hear of nearly all changes by events.
+  static func waitForSecond() async { await wait(2 * interval) }
+
+  private static func wait(_ interval: Duration) async {
     let count = ((ContinuousClock.now - start) / interval).rounded(.down) + 1
     try? await Task.sleep(until: start + interval * count, clock: .continuous)
   }

@@ -11,7 +11,7 @@ struct NodeService: Service {
   let listener: Listener
 
   /// The time between two ticks of the replica while they have something to do. It is short compared with the replica's
-  /// timeouts. Otherwise there is one tick each beat.
+  /// timeouts. Otherwise there is one tick each second beat.
   private static let tick = Duration.milliseconds(200)
   /// The time for the goodbyes to leave.
   private static let farewell = Duration.seconds(1)
@@ -74,7 +74,11 @@ struct NodeService: Service {
 
   private func runTicks() async {
     while !Task.isCancelled {
-      if await node.withParts({ $0.driver.tick() }) { try? await Task.sleep(for: Self.tick) } else { await Beat.wait() }
+      if await node.withParts({ $0.driver.tick() }) {
+        try? await Task.sleep(for: Self.tick)
+      } else {
+        await Beat.waitForSecond()
+      }
     }
   }
 }

@@ -140,6 +140,10 @@ class Member:
         elif name == "want" and zone:
             self.push(session, zone, {(v["author"]["device"], v["author"]["instance"]): v["number"]
                                       for v in fields["vector"]})
+        elif name in ("acknowledgement", "have") and zone and session.heard("up to date"):
+            # A peer pushes what its own device wrote, and announces the rest.
+            if any(v["number"] > zone.number(v["author"]) for v in fields["vector"]):
+                session.send("want", zone=zone.id, vector=zone.vector())
         elif name == "key request" and zone:
             self.give_keys(session, zone, fields["epochs"])
         elif name == "account heads":

@@ -86,6 +86,10 @@ class Zone:
         if header["number"] == number + 1:
             self.tips[author] = (header["number"], header["time"])
 
+    def number(self, author):
+        """The number of an author's last change set that is here."""
+        return self.tips.get((author["device"], author["instance"]), (0, None))[0]
+
     def vector(self):
         return [{"author": {"device": device, "instance": instance}, "number": number}
                 for (device, instance), (number, _) in sorted(list(self.tips.items()))]

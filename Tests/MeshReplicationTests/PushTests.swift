@@ -84,6 +84,17 @@ import Testing
     #expect(wants(mesh) == asked + 1)
   }
 
+  @Test("a node whose answer is not wanted any more says what it has")
+  func endedAnswer() throws {
+    let mesh = try TestMesh(2)
+    let (_, end) = try mesh.connect(1, 0)
+    try mesh.pump()
+    func said() -> Int { mesh.nodes[0].sent[end]?.count { if case .have = $0 { true } else { false } } ?? 0 }
+    #expect(said() == 0)
+    try mesh.give(.announceOnly(mesh.zone), to: 0, end)
+    #expect(said() == 1)
+  }
+
   @Test("a node that gets an author's change sets twice keeps the session with the author")
   func partialMesh() throws {
     // Node 3 knows node 2, and node 2 also connects nodes 0 and 1, which are connected.

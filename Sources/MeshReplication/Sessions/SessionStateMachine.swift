@@ -38,8 +38,9 @@ package struct SessionStateMachine: Sendable {
 
   package enum Output: Sendable {
     case send(Message)
-    /// A request to tell the peer what is merged of a zone. It has been sent all of it.
-    case sayMerged(ZoneID)
+    /// A request to tell the peer what is merged of a zone. If `isAll` is true, the peer has been sent all of it.
+    /// Otherwise it may ask for it.
+    case sayMerged(ZoneID, isAll: Bool)
     /// A message for the code that knows the account, the control log and the store. The first `want` of a zone that is
     /// in common is one: it shows that the peer knows the zone to be in common too. Answer it with `met`.
     case deliver(Message)
@@ -62,7 +63,7 @@ package struct SessionStateMachine: Sendable {
   /// The milliseconds that an announced change set may be missing before it is requested. This is longer than it takes
   /// to arrive through another session. After a request that brought nothing new, the time doubles, up to `mostPatience`.
   package static let graftAfter: Int64 = 300
-  private static let mostPatience: Int64 = 60_000
+  private static let mostPatience: Int64 = 5_000
 
   /// The maximum number of zones whose wants are kept until the zones are in common. Together, they may have as many
   /// authors as one zone.
@@ -210,10 +211,12 @@ package struct SessionStateMachine: Sendable {
       if early.count < Self.earlyWants, fits { early[zone] = vector }
       return []
     case (.open, .announceOnly(let zone)):
+      guard zones[zone] != nil else { return [] }
       zones[zone]?.pushed = [device]
       zones[zone]?.isPruned = true
       zones[zone]?.isComplete = true
-      return []
+      // The rest of an answer that ends here may come from nobody else.
+      return [.sayMerged(zone, isAll: false)]
     case (.open, .upToDate(let zone, _)):
       zones[zone]?.awaitsAnswer = false
       return [.deliver(message)]
@@ -305,7 +308,7 @@ package struct SessionStateMachine: Sendable {
     }
     if batch.isComplete, !exchange.isComplete {
       zones[zone]?.isComplete = true
-      outputs.append(.sayMerged(zone))
+      outputs.append(.sayMerged(zone, isAll: true))
     }
     return outputs + read(zone)
   }

@@ -164,8 +164,9 @@ final class Sessions {
       switch output {
       case .send(let message):
         send(link, message)
-      case .sayMerged(let zone):
-        send(link, .upToDate(zone, try log.mergedVector(zone)))
+      case .sayMerged(let zone, let isAll):
+        let merged = try log.mergedVector(zone)
+        send(link, isAll ? .upToDate(zone, merged) : .have(zone, merged))
       case .deliver(let message):
         delivered = message
       case .read(let zone, let beyond, let devices, let after):

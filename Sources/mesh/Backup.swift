@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import MeshControl
 import MeshNode
 
@@ -29,6 +30,14 @@ struct Backup: AsyncParsableCommand {
   func run() async throws {
     let request = BackupRequest(file: try Home.absolute(file, of: "copy"))
     let report = try await home.access().perform(request, telling: "copying")
+    // A service may have a /tmp of its own.
+    guard FileManager.default.fileExists(atPath: report.file) else {
+      throw Refusal(
+        code: "backup.notVisible",
+        message:
+          "the node has made a copy, and there is no \(report.file) for this command: the service that the node runs in sees "
+          + "other directories. Name a file in a directory that both see, such as the database's.")
+    }
     if json.isOn { return try Output.json(report) }
     Output.facts([
       ("file", "\(report.file) (\(report.bytes.asBytes))"), ("of", report.database),

@@ -7,7 +7,7 @@ package struct LockHolder: Hashable, Sendable, CustomStringConvertible {
   /// The program's name, or an empty text if the kernel doesn't tell it.
   package let program: String
 
-  package var description: String { "process \(pid) (\(printable(program)))" }
+  package var description: String { program.isEmpty ? "process \(pid)" : "process \(pid) (\(printable(program)))" }
 
   /// The bytes that stand for locks, of the log's index and of a database without a log.
   enum Lock {

@@ -97,7 +97,7 @@ struct ReceiptWriter: InTransaction {
       // A BLOB that was too long to keep has only a name.
       let names = receipt.values?.filter { $0.value.asset != nil } ?? [:]
       guard names.isEmpty || names.count != receipt.values?.count,
-        try !isFragment(receipt.ref, receipt.values, of: row),
+        try !isFragment(receipt.ref, receipt.values, of: row), try !lacksParent(receipt.ref, receipt.values),
         try writeAgain(receipt.ref, receipt.values)
       else { continue }
       if names.isEmpty {
@@ -146,6 +146,15 @@ struct ReceiptWriter: InTransaction {
     let record = try ZoneRecords(transaction, zone: zone).load(ref)
     guard record?.isAlive != true else { return false }
     return table.parent.map { values[table.columns[$0.column].id] ?? .null == .null } ?? (record != nil)
+  }
+
+  /// Returns whether the row to which a receipt refers is not here. An account that was let in again may not have
+  /// received it yet. The receipt's row would belong to the private zone, and be held there.
+  private func lacksParent(_ ref: RecordRef, _ values: [Int64: Value]?) throws -> Bool {
+    guard let values, let above = parent(of: ref, values), above != ref, let table = catalog.table(above.table) else {
+      return false
+    }
+    return try !sql.exists(table.selectKey, [above.key])
   }
 
   /// Returns the parent by the table's only foreign key.

@@ -152,6 +152,16 @@ import Testing
       if case .blob(let bytes)? = receipt.values?["title"] { bytes.count } else { 0 }
     }
     #expect(sizes == Array(repeating: 14_000_000, count: 6))
+    // Let in again, the account has the rows only after a while. Until then, the receipts stay.
+    try bob.stand(ZoneStanding(zone: SharedList.share, role: .ended))
+    try bob.drop(SharedList.share)
+    try bob.stand(ZoneStanding(zone: SharedList.share, role: .readWrite, root: SharedList.root))
+    #expect(try bob.store.zones.restoreReceipts(SharedList.share).written == 0)
+    #expect(try bob.store.zones.receipts(SharedList.share).count == 6)
+    try bob.pull(SharedList.share, from: SharedList.alice())
+    #expect(try bob.store.zones.restoreReceipts(SharedList.share).written == 6)
+    try bob.settle()
+    #expect(try bob.rows("SELECT count(*) FROM steps") == ["7"] && bob.held().isEmpty)
   }
 
   @Test("a receipt keeps the name of a BLOB that it doesn't have, and restores the rest") func onlyNamed() throws {

@@ -9,7 +9,7 @@ enum Beat {
 
   /// Waits for the next second beat, which is the same for all. Only the guard of the write-ahead log needs each beat.
   /// The other loops hear of nearly all changes by events.
-  static func waitForSecond() async { await wait(2 * interval) }
+  static func waitForSecond() async { await wait(interval * 2) }
 
   private static func wait(_ interval: Duration) async {
     let count = ((ContinuousClock.now - start) / interval).rounded(.down) + 1

@@ -96,3 +96,8 @@ struct ModelAssets {
   /// Returns an asset that has become complete and has not been returned yet.
   mutating func nextCompleted() -> AssetID? { completed.popFirst() }
 }
+
+extension Value {
+  /// The asset that the value names, or nil if it names none.
+  var asset: Asset? { if case .asset(let asset) = self { asset } else { nil } }
+}

@@ -51,10 +51,8 @@ extension ModelStore {
     let home = standings.first { $0.role == .privateZone }.flatMap { zoneData[$0.zone] }
     let devices = Set((home?.authors.keys.map(\.device) ?? []) + [device].compactMap(\.self))
     let cells = (zoneData[zone]?.records ?? [:]).values.filter(\.isAlive).flatMap(\.cells.values)
-    let own = cells.filter { devices.contains($0.stamp.author.device) }.compactMap {
-      if case .asset(let asset) = $0.value { asset } else { nil }
-    }
-    let lacking = Set(own).filter { deliveredAssets[zone]?.contains($0.id) != true }
+    let own = Set(cells.filter { devices.contains($0.stamp.author.device) }.compactMap(\.value.asset))
+    let lacking = own.filter { deliveredAssets[zone]?.contains($0.id) != true }
     return Array(lacking.sorted { $0.id < $1.id }.prefix(limit))
   }
 

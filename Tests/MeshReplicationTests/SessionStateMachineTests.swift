@@ -253,6 +253,8 @@ import Testing
     for _ in 0..<20 { ask() }
     #expect(pause(10_000) == nil)
     #expect(checks(machine.handle(.tick, now: 15_001)).contains(true), "5 seconds at most")
+    machine.noteParting([zone])
+    #expect(checks(machine.handle(.acknowledged(zone, vector(9)), now: 20_000)) == [false], "another session ended")
     ask()
     _ = machine.handle(.settled(zone, received: vector(1), bytes: 1, new: 1, duplicates: 0), now: 300_000)
     #expect(checks(machine.handle(.acknowledged(zone, vector(9)), now: 300_000)) == [false])

@@ -50,6 +50,8 @@ struct Session {
     machine.handle(input, now: now.steady)
   }
 
+  mutating func noteParting(_ zones: [ZoneID]) { machine.noteParting(zones) }
+
   mutating func identify(_ identity: Identity) { self.identity = identity }
   mutating func named() { hasNamed = true }
 

@@ -128,6 +128,11 @@ package struct SessionStateMachine: Sendable {
   /// True until the peer's hello arrives.
   package var awaitsHello: Bool { phase == .hello }
 
+  /// Notes that another session which shares these zones has ended. Announced change sets may no longer come from there.
+  package mutating func noteParting(_ others: [ZoneID]) {
+    for zone in others { zones[zone]?.patience = Self.graftAfter }
+  }
+
   package mutating func handle(_ input: Input, now: Int64) -> [Output] {
     switch input {
     case .message(let message):

@@ -124,6 +124,9 @@ final class Sessions {
   @discardableResult
   private func remove(_ link: LinkID) -> Session? {
     let session = sessions.removeValue(forKey: link)
+    if let zones = session?.machine.commonZones, !zones.isEmpty {
+      for other in sessions.keys { sessions[other]?.noteParting(zones) }
+    }
     unmet.remove(link)
     unnamed.remove(link)
     questions[link] = nil

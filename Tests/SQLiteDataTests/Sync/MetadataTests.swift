@@ -195,7 +195,7 @@ extension SyncTests {
       }
     }
 
-    @Test("the counts of 100,000 rows take less than two seconds")
+    @Test("the counts are right for 100,000 rows")
     func manyRows() async throws {
       let device = try SyncedDevice("tower", on: .separate())
       try await device.database.write { db in
@@ -211,10 +211,8 @@ extension SyncTests {
         try await eventually("all rows have metadata") {
           try await device.database.read { db in try SyncMetadata.fetchCount(db) } == 100_000
         }
-        let begun = ContinuousClock.now
         let counts = try await device.database.read { db in try SyncMetadata.counts.fetchOne(db) }
         #expect(counts == SyncCounts(rows: 100_000, unacknowledged: 100_000))
-        #expect(ContinuousClock.now - begun < .seconds(2))
       }
     }
 

@@ -379,8 +379,8 @@ extension ShareCommand {
         If you have read-write permission, you can also leave by deleting the root record. If you kept a copy, delete it before \
         you join again: the copy has the rows.
 
-        mesh refuses to leave as long as no device of the share's owner has all BLOBs that were written on this account's devices. \
-        mesh wait waits for them. --force leaves at once: the others never get the rest, and mesh share receipt has the BLOBs, up \
+        mesh refuses to leave as long as no device of the share's owner has all BLOBs that the account wrote. mesh \
+        wait waits for them. --force leaves at once: the others never get the rest, and mesh share receipt has the BLOBs, up \
         to 64 MiB for each row.
 
         Examples:
@@ -499,8 +499,10 @@ extension ShareCommand {
         )
       } else if restore, !report.receipts.isEmpty {
         Output.note(
-          "Not everything was restored: a receipt stays if its row was deleted or moved out of the share meanwhile, or if its "
-            + "table is missing or refuses the write. Write such rows yourself, and forget the receipts with --discard."
+          "Not everything was restored. A receipt stays if the row that it refers to is not here: if you have just joined again, "
+            + "use --restore again when the share's rows are here. It also stays if its row was deleted or moved out of the share "
+            + "meanwhile, or if its table is missing or refuses the write. Write such rows yourself, and forget the receipts with "
+            + "--discard."
         )
       }
       if discard { Output.print("Discarded \(report.discarded.counted("receipt", "receipts")).") }

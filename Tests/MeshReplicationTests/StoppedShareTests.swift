@@ -36,35 +36,6 @@ import Testing
     #expect(mesh.nodes[1].store.receipts(zone).count == receipts.count)
   }
 
-  @Test(
-    "a device that never met the owner leaves the receipts to the device of its account that did",
-    arguments: [false, true])
-  func behindAnotherDevice(isLeft: Bool) throws {
-    let mesh = try TestMesh([1, 2])
-    let zone = try mesh.share()
-    try mesh.join(1, mesh.invite(zone), at: 0)
-    try mesh.meet(1, 0)
-    try mesh.meet(2, 1)
-    try mesh.write(2, "a", "sent", in: zone)
-    try mesh.meet(2, 1)
-    try mesh.meet(1, 0)
-    #expect(mesh.title(0, "a") == .text("sent"))
-    try mesh.write(2, "b", "known to the other device", in: zone)
-    try mesh.meet(2, 1)
-    try mesh.write(2, "c", "known to nobody", in: zone)
-    if isLeft {
-      try mesh.nodes[1].replica.shares.leave(zone, now: mesh.now)
-    } else {
-      try mesh.nodes[0].replica.shares.stop(zone, now: mesh.now)
-      try mesh.meet(1, 0)
-    }
-    try mesh.pump()
-    try mesh.meet(2, 1)
-    func receipts(_ node: Int) -> [Value?] { mesh.nodes[node].store.receipts(zone).map { $0.values?["title"] } }
-    #expect(receipts(1) == [.text("known to the other device")])
-    #expect(receipts(2) == [.text("known to nobody")])
-  }
-
   @Test("a database from before a share was joined is told from one whose share was left")
   func aDatabaseFromBeforeAShareWasJoinedIsToldFromOneWhoseShareWasLeft() throws {
     let mesh = try TestMesh([1, 1])

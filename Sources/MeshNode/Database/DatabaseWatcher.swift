@@ -23,7 +23,7 @@ struct DatabaseWatcher: Sendable {
   }
 
   private func pollSlowly(_ opening: Int) async {
-    while !Task.isCancelled, await look(opening) { await Beat.waitForSecond() }
+    while !Task.isCancelled, await look(opening) { await Beat.wait(period: 2) }
   }
 
   /// Checks the database. Returns false once it was opened again.

@@ -5,14 +5,12 @@ enum Beat {
   private static let start = ContinuousClock.now
 
   /// Waits for the next beat.
-  static func wait() async { await wait(interval) }
-
-  /// Waits for the next second beat, which is the same for all. Only the guard of the write-ahead log needs each beat.
-  /// The other loops hear of nearly all changes by events.
-  static func waitForSecond() async { await wait(interval * 2) }
-
-  private static func wait(_ interval: Duration) async {
-    let count = ((ContinuousClock.now - start) / interval).rounded(.down) + 1
-    try? await Task.sleep(until: start + interval * count, clock: .continuous)
+  ///
+  /// - Parameter period: The number of beats from one to the next at which the loop looks. A loop that hears of nearly
+  ///   all changes by events needs only every second one.
+  static func wait(period: Int = 1) async {
+    let pause = interval * period
+    let count = ((ContinuousClock.now - start) / pause).rounded(.down) + 1
+    try? await Task.sleep(until: start + pause * count, clock: .continuous)
   }
 }

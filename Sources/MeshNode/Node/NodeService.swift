@@ -77,7 +77,7 @@ struct NodeService: Service {
       if await node.withParts({ $0.driver.tick() }) {
         try? await Task.sleep(for: Self.tick)
       } else {
-        await Beat.waitForSecond()
+        await Beat.wait(period: 2)
       }
     }
   }

@@ -13,7 +13,7 @@ struct Dialler: Sendable {
         for address in await wanted() where dialled.insert(address).inserted {
           group.addTask { await keep(address) }
         }
-        await Beat.waitForSecond()
+        await Beat.wait(period: 2)
       }
     }
   }
@@ -28,7 +28,7 @@ struct Dialler: Sendable {
   private func keep(_ address: HostPort) async {
     while !Task.isCancelled {
       guard await shouldDial(address) else {
-        await Beat.waitForSecond()
+        await Beat.wait(period: 2)
         continue
       }
       await node.withParts { $0.addresses.dialBegins(address) }

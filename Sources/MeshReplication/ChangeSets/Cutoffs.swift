@@ -40,11 +40,8 @@ struct Cutoffs: Part {
     return isUnknown ? state.limit(ofUnknown: author) : limit(author, id, citing: citation)
   }
 
-  /// Returns where this account's authors end in a share that has ended for it: at the vector that a device of the owner
-  /// has acknowledged. Another participant may be removed before it passes on what it has.
-  ///
-  /// A device that was never connected to the owner counts what its account's other devices have acknowledged. They find
-  /// out what of it the owner lacks. So such a device ends only itself.
+  /// Returns where this device's authors end in a share that has ended for its account: at the vector that a device of
+  /// the owner has acknowledged. Another participant may be removed before it passes on what it has.
   ///
   /// If the account was removed, the removal says where its authors end. But another device of the owner may reject a
   /// write that the removal accepts, and this device no longer hears of it. So its authors end at the vector that all
@@ -53,26 +50,20 @@ struct Cutoffs: Part {
     guard state.root != nil, state.owner != nil, state.permission(account.id) == nil,
       try !standings.keepsCopies && !store.zones.keepsCopy(of: id)
     else { return [:] }
-    guard let owner = state.owner, owner != account.id else { return [:] }
-    let saved = try store.control.acknowledgements(id)
-    func taken(by account: AccountID) -> [VersionVector] {
-      saved.compactMap { device, bytes in
-        guard state.account(of: device) == account, accounts[account]?.isExcluded(device) != true else { return nil }
-        var reader = ByteReader(bytes)
-        return try? Acknowledgement(from: &reader).merged
-      }
+    let taken = try store.control.acknowledgements(id).compactMap { device, bytes -> VersionVector? in
+      guard let owner = state.owner, owner != account.id, state.account(of: device) == owner,
+        accounts[owner]?.isExcluded(device) != true
+      else { return nil }
+      var reader = ByteReader(bytes)
+      return try? Acknowledgement(from: &reader).merged
     }
-    let byOwner = taken(by: owner)
     let isRemoved = state.participants[account.id]?.status == .removed
     // If this device has met only one, that is usually the one that removed the account.
-    if isRemoved, byOwner.count < 2 { return [:] }
-    let others = byOwner.isEmpty ? taken(by: account.id) : byOwner
-    let own = try store.log.mergedVector(id).authors.filter {
-      byOwner.isEmpty ? $0.device == device : state.account(of: $0.device) == account.id
-    }
+    if isRemoved, taken.count < 2 { return [:] }
+    let own = try store.log.mergedVector(id).authors.filter { $0.device == device }
     return Dictionary(
       own.map { author in
-        let numbers = others.map { $0[author] }
+        let numbers = taken.map { $0[author] }
         return (author, (isRemoved ? numbers.min() : numbers.max()) ?? 0)
       }, uniquingKeysWith: { first, _ in first })
   }

@@ -94,19 +94,19 @@ struct Reverts: Part {
     let departures = zone.departures
     var aftermath: [Author: Aftermath] = [:]
     for author in zone.limits.current.keys {
-      let isOwn = zone.state.account(of: author.device) == account.id
       if zone.state.cuts[author.device] != nil {
-        if isOwn { aftermath[author] = .kept }
-      } else if zone.state.permission(account.id) == nil, isOwn || author.device == device {
+        if zone.state.account(of: author.device) == account.id { aftermath[author] = .kept }
+      } else if zone.state.permission(account.id) == nil, author.device == device {
         aftermath[author] = .receipt
       } else if zone.state.lostPermission(author, citations[author]) != nil {
-        if isOwn {
+        if zone.state.account(of: author.device) == account.id {
           aftermath[author] = .receipt
         } else if let limit = zone.limits.current[author], let end = departures[author], end > limit {
           aftermath[author] = .kept
         }
       } else if zone.state.ends[author] != nil {
-        let isForkOfOwn = isOwn && zone.hasForked(author) && mayWrite(zone)
+        let isForkOfOwn =
+          zone.state.account(of: author.device) == account.id && zone.hasForked(author) && mayWrite(zone)
         aftermath[author] = author.device == device || isForkOfOwn ? .writtenAgain : .kept
       }
     }

@@ -369,7 +369,7 @@ public struct ShareChangeRequest: ControlRequest, Hashable {
   }
 }
 
-/// Asks for the writes that were made here and that a share rejected. `mesh share receipt`.
+/// Asks for the writes that were made here and are not in the share. `mesh share receipt`.
 public struct ShareReceiptRequest: ControlRequest, Hashable {
   public static let route = ControlRoute<ShareReceiptReport>.post("/v1/shares/receipt")
 
@@ -386,13 +386,13 @@ public struct ShareReceiptRequest: ControlRequest, Hashable {
   }
 }
 
-/// Writes that were made here and that a share rejected.
+/// Writes that were made here and are not in the share: it rejected them, or ended before it had them.
 public struct ShareReceiptReport: Codable, Hashable, Sendable {
   /// The writes that are left, the newest first.
   public var receipts: [Receipt]
-  /// The number of rejected writes that this request wrote again.
+  /// The number of writes that this request wrote again.
   public var restored: Int
-  /// The number of rejected writes that this request forgot.
+  /// The number of writes that this request forgot.
   public var discarded: Int
   /// Records of other zones, such as those of a copy that was kept, whose rows are in the way of a restore.
   public var inTheWay: [Record]
@@ -407,9 +407,9 @@ public struct ShareReceiptReport: Codable, Hashable, Sendable {
     package init(table: String, key: ReportedValue) { (self.table, self.key) = (table, key) }
   }
 
-  /// A write that a share rejected.
+  /// A write that is not in the share.
   public struct Receipt: Codable, Hashable, Sendable {
-    /// Why a share rejected a write.
+    /// Why a write is not in the share.
     public enum Reason: String, Codable, Sendable {
       /// The account was not permitted to write.
       case notPermitted
@@ -424,7 +424,7 @@ public struct ShareReceiptReport: Codable, Hashable, Sendable {
     /// The values by column. It is nil if the record was deleted. An answer has at most 16 MiB of long BLOBs. For others
     /// it has an `asset` with the size, which restoring writes all the same.
     @OrNull public var values: [String: ReportedValue]?
-    /// Why the share rejected the write.
+    /// Why the write is not in the share.
     public var reason: Reason
     /// When the node noted it.
     public var noted: Date

@@ -32,7 +32,7 @@ public struct StatusReport: Codable, Hashable, Sendable {
   public var held: [String: Int]
   /// The work that the node does in slices, as after a migration. It is nearly always empty.
   public var work: [WorkReport]
-  /// The number of writes that were made here and that a share rejected, by the share's id.
+  /// The number of writes that were made here and are not in their share, by the share's id.
   public var receipts: [String: Int]
   /// Why shares have ended for this account, by the share's id. Their rows are gone unless you kept a copy.
   public var ended: [String: String]

@@ -188,6 +188,10 @@ public struct WaitReport: Codable, Hashable, Sendable {
   /// replaces by its `rowid`.
   public var vanished: [String: Int]
 
+  /// The number of writes made here that are not in the share they were made for, by share. See
+  /// ``StatusReport/receipts``.
+  public var receipts: [String: Int]
+
   /// A device that is not connected.
   public struct Absent: Codable, Hashable, Sendable {
     /// The id of the device.
@@ -226,7 +230,7 @@ public struct WaitReport: Codable, Hashable, Sendable {
   package init(
     working: Bool = false, pending: Int, tooLong: Int, members: [Missing], assets: LackingAssets = LackingAssets(),
     locked: String? = nil, clock: String? = nil, held: [String: Int] = [:], uncaptured: [String] = [],
-    vanished: [String: Int] = [:], absent: [Absent] = []
+    vanished: [String: Int] = [:], receipts: [String: Int] = [:], absent: [Absent] = []
   ) {
     missing = members.filter { !$0.isComplete }
     without = members.filter { $0.isComplete && ($0.assets?.absent.assets ?? 0) > 0 }
@@ -236,6 +240,6 @@ public struct WaitReport: Codable, Hashable, Sendable {
       && uncaptured.isEmpty && vanished.isEmpty
     (self.working, self.pending, self.tooLong, self.assets) = (working, pending, tooLong, assets)
     (self.locked, self.clock, self.held) = (locked, clock, held)
-    (self.uncaptured, self.vanished, self.absent) = (uncaptured, vanished, absent)
+    (self.uncaptured, self.vanished, self.receipts, self.absent) = (uncaptured, vanished, receipts, absent)
   }
 }

@@ -54,6 +54,11 @@ enum Output {
     return "\(count.counted("record is", "records are")) held here (\(reasons))"
   }
 
+  /// Returns how many writes of this machine are not in a share, with the command that shows them.
+  static func receipts(_ count: Int, of share: String) -> String {
+    "\(count.counted("write", "writes")) made here \(count == 1 ? "is" : "are") not in a share: mesh share receipt \(share)"
+  }
+
   /// Returns a value for a table. For a long text or BLOB, it is the beginning and the size.
   static func shortened(_ value: ReportedValue) -> String {
     switch value {

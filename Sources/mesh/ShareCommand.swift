@@ -463,10 +463,10 @@ extension ShareCommand {
 
   struct Receipt: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Show writes made here that a share rejected.",
+      abstract: "Show writes made here that are not in the share.",
       discussion: """
-        If the permission was lowered while this device was offline, every device rejects what it wrote meanwhile. mesh keeps \
-        these writes here as receipts. Long texts and BLOBs are shortened; --json has them whole. Once the account is read-write \
+        If your permission was lowered while this device was offline, every device rejects what it wrote meanwhile. If you left, \
+        were removed, or the share ended, the owner's devices may lack your last writes. mesh keeps such writes here as receipts. Long texts and BLOBs are shortened; --json has them whole. Once the account is read-write \
         again, --restore writes them to the tables again, over what others wrote meanwhile. If you kept a copy of the share, \
         delete it first. --discard forgets the receipts.
 
@@ -479,8 +479,8 @@ extension ShareCommand {
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
     @Argument(help: "The share's id or title.") var share: String
-    @Flag(help: "Write the rejected writes again, as new edits.") var restore = false
-    @Flag(help: "Forget the rejected writes. The values are nowhere else.") var discard = false
+    @Flag(help: "Write them to the tables again, as new edits.") var restore = false
+    @Flag(help: "Forget them. The values are nowhere else.") var discard = false
 
     func validate() throws {
       if restore && discard { throw ValidationError("Give --restore or --discard, not both.") }
@@ -507,7 +507,7 @@ extension ShareCommand {
       }
       if discard { Output.print("Discarded \(report.discarded.counted("receipt", "receipts")).") }
       if report.receipts.isEmpty {
-        return Output.print(restore || discard ? "Nothing is left." : "No write was rejected.")
+        return Output.print(restore || discard ? "Nothing is left." : "Every write made here is in the share.")
       }
       var table = TextTable("NOTED", "TABLE", "KEY", "REASON", "COLUMN", "VALUE")
       for one in report.receipts {
@@ -527,7 +527,7 @@ extension ShareCommand {
     private static func name(_ reason: ShareReceiptReport.Receipt.Reason) -> String {
       switch reason {
       case .notPermitted: "not-permitted"
-      case .cut: "cut"
+      case .cut: "not-confirmed"
       }
     }
 

@@ -65,7 +65,7 @@ struct Status: AsyncParsableCommand {
       facts.append(("", "mesh doctor checks everything, and says what to do"))
     }
     for (share, count) in report.receipts.sorted(by: { $0.key < $1.key }) {
-      facts.append(("receipts", "\(count): rejected by the share (mesh share receipt \(share))"))
+      facts.append(("receipts", Output.receipts(count, of: share)))
     }
     for (share, reason) in report.ended.sorted(by: { $0.key < $1.key }) {
       facts.append(("share ended", "\(reason) (mesh share show \(share))"))

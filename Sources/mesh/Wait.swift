@@ -51,7 +51,8 @@ struct Wait: AsyncParsableCommand {
       let here = report.assets.absent
       Output.print(
         "Every connected device has everything"
-          + (report.without.isEmpty && here.assets == 0 && report.held.isEmpty ? "." : ", but:"))
+          + (report.without.isEmpty && here.assets == 0 && report.held.isEmpty && report.receipts.isEmpty
+            ? "." : ", but:"))
       for one in report.without {
         guard let absent = one.assets?.absent else { continue }
         // The other device could download the BLOBs that are here.
@@ -66,6 +67,9 @@ struct Wait: AsyncParsableCommand {
         Output.print("  this machine is without \(Output.blobs(here)): mesh asset list says why.")
       }
       if !report.held.isEmpty { Output.print("  \(Output.held(report.held)): mesh held says why.") }
+      for (share, count) in report.receipts.sorted(by: { $0.key < $1.key }) {
+        Output.print("  \(Output.receipts(count, of: share)).")
+      }
       showAbsent(report)
       return
     }

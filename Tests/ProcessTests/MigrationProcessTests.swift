@@ -203,11 +203,23 @@ extension Daemons {
 
     @Test("a key that is a text here and a number there is held and reported")
     func differentKeys() async throws {
-      try await MeshProcess.pair { tower, laptop, _ in
-        try await tower.sqlite("CREATE TABLE part (id TEXT PRIMARY KEY NOT NULL, name TEXT)")
-        try await laptop.sqlite("CREATE TABLE part (id INTEGER PRIMARY KEY NOT NULL, name TEXT)")
-        try await tower.done("track", "part")
+      try await MeshProcess.pair { tower, laptop, daemons in
+        for table in ["part", "tool"] {
+          try await tower.sqlite("CREATE TABLE \(table) (id TEXT PRIMARY KEY NOT NULL, name TEXT)")
+          try await laptop.sqlite("CREATE TABLE \(table) (id INTEGER PRIMARY KEY NOT NULL, name TEXT)")
+        }
+        try await tower.done("track", "tool")
+        try await eventually("laptop knows tower's table") {
+          try await laptop.done("schema").stdout.contains("re-create the table here")
+        }
+        let refused = try await laptop.run("track", "tool", "--integer-keys")
+        #expect(refused.status == 5 && refused.stderr.contains("records of one could not be shown"), "\(refused)")
+        #expect(refused.stderr.contains("TEXT") && !refused.stderr.contains("--integer-keys"))
+        // Apart, neither knows the other's table.
+        #expect(try await daemons.laptop.terminate().status == 0)
         try await laptop.done("track", "part", "--integer-keys")
+        try await tower.done("track", "part")
+        _ = try await laptop.serve()
         try await tower.sqlite("INSERT INTO part VALUES ('1', 'bolt'), ('abc', 'screw')")
         try await laptop.sqlite("INSERT INTO part VALUES (1, 'nut')")
         try await laptop.settled(with: "tower")
@@ -223,6 +235,10 @@ extension Daemons {
           let doctor = try await node.run("doctor")
           #expect(doctor.status == 1 && doctor.stdout.contains("part"))
         }
+        try await laptop.done("held", "discard", "part", "'1'", "--yes")
+        try await laptop.settled(with: "tower")
+        #expect(try await tower.sqlite("SELECT id FROM part") == "abc\n")
+        #expect(try await laptop.sqlite("SELECT quote(id), name FROM part") == "1|nut\n")
       }
     }
 

@@ -66,6 +66,7 @@ struct WaitAnswers: NodePart {
   private func naming(_ report: WaitReport, readingTables readsTables: Bool = false) throws -> WaitReport {
     var report = report
     report.held = try HeldAnswers(context: context).counts()
+    report.receipts = try ShareAnswers(context: context).receiptCounts()
     guard readsTables else { return report }
     report.uncaptured = try store.capture.uncapturedTables()
     report.vanished = Dictionary(uniqueKeysWithValues: try store.capture.vanishedRows())

@@ -160,13 +160,12 @@ struct ZoneChecks: NodePart {
       figures: ["coming": fetching.assets])
   }
 
-  /// Returns the writes that shares rejected. They are not a fault of this node, and stay until they are restored or
-  /// discarded.
+  /// Returns the writes made here that are not in their shares. They stay until somebody restores or discards them.
   func receiptChecks() throws -> [HealthCheck] {
     try ShareAnswers(context: context).receiptCounts().sorted { $0.key < $1.key }.map { share, count in
       HealthCheck(
-        "receipt", .ok,
-        "Writes made here that the share \(share) rejected: \(count). mesh share receipt \(share) shows them.",
+        "receipt", .warning, "Writes made here that are not in the share \(printable(share)): \(count).",
+        wayOut: "mesh share receipt \(share) shows them. --restore writes them again, and --discard forgets them.",
         figures: ["writes": count])
     }
   }

@@ -390,7 +390,7 @@ extension Transaction {
     guard let zone = try counters.read(id: follower.zone), let table = catalog.table(follower.ref.table) else { return }
     let (records, ref) = (ZoneRecords(self, zone: zone), follower.ref)
     guard try records.load(ref)?.isAlive == true else { return }
-    guard table.isHere, try sql.exists(table.selectKey, [ref.key]) else {
+    guard table.isHere, try table.hasRow(ref.key, sql) else {
       return try pending.note(ref, PendingSlice.Op.delete, wall: now, zone: zone.id)
     }
     if try !isRefused && place(of: ref) == zone.id {

@@ -235,7 +235,7 @@ struct Router {
   }
 
   private func row(_ table: TableForm, _ key: Value) throws -> [Value]? {
-    table.isHere ? try sql.first(table.select, [key]) { table.row($0) } : nil
+    table.isHere && table.keeps(key) ? try sql.first(table.select, [key]) { table.row($0) } : nil
   }
 
   /// Returns the zone to which a record belongs.

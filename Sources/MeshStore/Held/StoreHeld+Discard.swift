@@ -143,7 +143,7 @@ private struct Discarding: InTransaction {
     }
     if let new = try successor(of: ref, zone) { throw DiscardError.renamed(table: name, key: ref.key, to: new) }
     guard reason != .slotTaken, let table = catalog.table(ref.table) else { return }
-    if try sql.exists(table.selectKey, [ref.key]) { throw DiscardError.written(table: name, key: ref.key) }
+    if try table.hasRow(ref.key, sql) { throw DiscardError.written(table: name, key: ref.key) }
   }
 
   /// Returns the table that has the record under a later name, or nil if none has. A device that renames a table writes

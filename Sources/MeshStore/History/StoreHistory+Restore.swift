@@ -317,7 +317,7 @@ struct Restorer: InTransaction {
     // There is no record if a cutoff reverted its birth.
     let record = try ZoneRecords(transaction, zone: zone).load(plan.ref)
     if let reason = record?.held { throw RestoreError.held(reason) }
-    let (isAlive, hasRow) = (record?.isAlive ?? false, try sql.exists(table.selectKey, [plan.ref.key]))
+    let (isAlive, hasRow) = (record?.isAlive ?? false, try table.hasRow(plan.ref.key, sql))
     guard record?.generation ?? 0 == plan.generation, isAlive == hasRow else { throw RestoreError.changed }
     let key = try catalog.columnNumber(table.keyName, of: plan.ref.table)
     let wanted = plan.values?.filter { table.form.keyIsColumn || $0.key != key }
@@ -333,6 +333,9 @@ struct Restorer: InTransaction {
     }
     let (values, gone) = try withBytes(wanted, plan.ref, table)
     if let column = gone.first, values?.isEmpty == true, isAlive { throw RestoreError.assetGone(column: column) }
+    if !table.keeps(plan.ref.key) {
+      throw RestoreError.refused(Materialiser.unfitKey(plan.ref.key, table), values: try named(values ?? [:]))
+    }
     do {
       try ReceiptWriter(transaction: transaction).writeAgain(plan.ref, values, table)
     } catch let error as DatabaseError where error.refusesRow && sql.isInTransaction {

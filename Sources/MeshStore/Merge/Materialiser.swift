@@ -226,11 +226,14 @@ final class Materialiser {
     if record.isAlive { (held.held, held.extra) = (.constraint, values) }
     try records.save(ref, held, replacing: old)
     guard record.isAlive else { return }
-    guard table.holds(ref.key) else { return try note(ref, .constraint, Self.unfit("the key")) }
-    let (kind, made) = if case .text = ref.key { ("text", "number") } else { ("number", "text") }
-    try note(
-      ref, .constraint,
-      "the key is a \(kind), and the column \(table.keyName) makes a \(made) of it here; \(Self.otherKey)")
+    try note(ref, .constraint, Self.unfitKey(ref.key, table))
+  }
+
+  /// Returns why a table can't have a row with the key, which its key column doesn't keep unchanged.
+  static func unfitKey(_ key: Value, _ table: TableForm) -> String {
+    guard table.holds(key) else { return unfit("the key") }
+    let (kind, made) = if case .text = key { ("text", "number") } else { ("number", "text") }
+    return "the key is a \(kind), and the column \(table.keyName) makes a \(made) of it here; \(otherKey)"
   }
 
   /// Returns why a file in UTF-16 can't keep merged values, or nil if it can.

@@ -238,6 +238,11 @@ final class TableForm {
     }
   }
 
+  /// Returns whether the table has the key's row. A row that SQLite finds by converting the key is another record's.
+  func hasRow(_ key: Value, _ sql: Connection) throws -> Bool {
+    try isHere && keeps(key) && sql.exists(selectKey, [key])
+  }
+
   /// Returns the key of the parent in this table that a child's value names.
   func parentKey(_ value: Value) -> Value {
     switch (value, keyAffinity) {

@@ -29,7 +29,7 @@ final class ZoneRecords {
   /// Returns the table's row, in the order of its columns, without the bytes of long BLOBs. Returns nil if there is
   /// none.
   func row(_ table: TableForm, _ key: Value) throws -> [Value]? {
-    guard table.isHere else { return nil }
+    guard table.isHere, table.keeps(key) else { return nil }
     let statement = try selection(table)
     defer { statement.reset() }
     statement.bind(key, at: 1)
@@ -65,7 +65,7 @@ final class ZoneRecords {
     named(row, record, table) { _, _ in true }
   }
 
-  func hasRow(_ table: TableForm, _ key: Value) throws -> Bool { try sql.exists(table.selectKey, [key]) }
+  func hasRow(_ table: TableForm, _ key: Value) throws -> Bool { try table.hasRow(key, sql) }
 
   /// Returns the columns that have a stamp, in ascending order.
   func columns(_ stamps: RecordStamps) throws -> [(column: Int64, stamp: LocalStamp)] {

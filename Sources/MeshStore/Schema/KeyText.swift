@@ -71,7 +71,11 @@ extension StoreTables {
   package func keys(written text: String, table name: String) throws -> [Value] {
     try read { transaction in
       let table = transaction.catalog.knownTable(name).flatMap(transaction.catalog.table)
-      return KeyText.values(text, affinity: table?.keyAffinity)
+      let values = KeyText.values(text, affinity: table?.keyAffinity)
+      guard text.first == "'" else { return values }
+      // A record that is held because its key is text on other machines has such a key, and no row has.
+      let isText = { (value: Value) in if case .text = value { true } else { false } }
+      return values.filter(isText) + values.filter { !isText($0) }
     }
   }
 }

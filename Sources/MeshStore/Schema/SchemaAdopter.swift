@@ -22,6 +22,12 @@ struct SchemaAdopter: InTransaction {
       missing.statements = [TableRenaming(transaction: transaction).sql(former, to: description.name)]
       return missing
     }
+    if let here = here?.travelling, description.hasOtherKeys(than: here),
+      try TrackedTable.read(db, name: description.name) == nil
+    {
+      missing.refusal = description.needsItsKey(in: here)
+      return missing
+    }
     do {
       let renamed = try renamed(description, lacking, trusts)
       missing.renamed = renamed.reduce(into: [:]) { $0[$1.value] = description.columns[$1.key].name }

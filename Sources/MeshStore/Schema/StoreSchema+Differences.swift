@@ -72,6 +72,16 @@ extension SchemaDescription {
     return [affinity.typeName, columns[index].collation.sql]
   }
 
+  /// Returns whether one device may treat as one record what are two records for the other.
+  func hasOtherKeys(than other: SchemaDescription) -> Bool { identity(key) != other.identity(other.key) }
+
+  /// Returns why a table can't be synchronized whose key isn't that of this description, and the ways out.
+  func needsItsKey(in other: SchemaDescription) -> String {
+    "its primary key is \(other.definition(other.key)) here and \(definition(key)) on another device, so the records of one "
+      + "could not be shown on the other; re-create the table here with that key, or copy its rows into a table of "
+      + "another name"
+  }
+
   /// Returns the differing columns, as their indexes in both tables.
   fileprivate func differences(from other: SchemaDescription) -> [(Int, Int)] {
     var (here, there) = (comparable, other.comparable)

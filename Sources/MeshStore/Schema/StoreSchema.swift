@@ -50,10 +50,6 @@ package struct StoreSchema: SchemaStore, StorePart {
     }
   }
 
-  private func isOfThisAccount(_ device: DeviceID) -> Bool {
-    owners.account(certifying: device) == access.device.flatMap(owners.account(certifying:))
-  }
-
   /// Returns the descriptions of other devices' tables: one for each name, with the columns of all. The expressions
   /// come from one device.
   ///
@@ -189,7 +185,8 @@ package struct StoreSchema: SchemaStore, StorePart {
         tracked = Set(try TrackedTable.all(transaction.db).map(\.name.folded))
       }
       _ = try TableInstaller(transaction: transaction).install(
-        names(false, besides: tracked), private: names(true, besides: tracked), integerKeys: integerKeys || keyed)
+        names(false, besides: tracked), private: names(true, besides: tracked), integerKeys: integerKeys || keyed,
+        trusts: isOfThisAccount)
       let names = Set(descriptions.map(\.name.folded))
       // Only devices of this account are trusted, so the tables of others come without former names.
       for (_, table) in try ForeignSchemas(transaction: transaction).list(trusts: isOfThisAccount)

@@ -17,7 +17,8 @@ package struct StoreTables: StorePart {
   ///   - shareableTables: More tables, whose rows may be shared although the tables were private before. Other tables
   ///     that were private stay so.
   ///   - integerKeys: True if equal integer keys of two machines may be one record.
-  /// - Throws: `StoreError` (`schemaRefused`) with every reason of every table.
+  /// - Throws: `StoreError` (`schemaRefused`) with every reason of every table. A table whose key identifies other
+  ///   records than on another device of this account is refused too, because its records would be held on both.
   /// - Returns: The tables, in the given order.
   @discardableResult
   package func track(
@@ -27,7 +28,8 @@ package struct StoreTables: StorePart {
     let readded = try read { try ReaddedColumns.find($0) }
     let installed = try write {
       try TableInstaller(transaction: $0).install(
-        tables, private: privateTables, shareable: shareableTables, integerKeys: integerKeys, readded: readded)
+        tables, private: privateTables, shareable: shareableTables, integerKeys: integerKeys, readded: readded,
+        trusts: isOfThisAccount)
     }
     try capture.takeIn(now: now)
     return try read { transaction in try installed.map(TableInstaller(transaction: transaction).summary) }
@@ -125,10 +127,13 @@ struct TableInstaller: InTransaction {
   let transaction: Transaction
 
   /// Begins to capture the tables, and requests the import of their rows.
+  ///
+  /// - Parameter trusts: Returns whether a device's description of a table decides which key the table must have.
   func install(
     _ tables: [String], private privateTables: [String], shareable shareableTables: [String] = [], integerKeys: Bool,
-    readded: ReaddedColumns? = nil
+    readded: ReaddedColumns? = nil, trusts: (DeviceID) -> Bool
   ) throws -> [TrackedTable] {
+    try requireKeysOfOthers(tables + privateTables + shareableTables, private: privateTables, trusts)
     // The fate of the other tables must be noted.
     _ = try SchemaChange(transaction: transaction).note(readded)
     let before = Set(try TrackedTable.all(db).map(\.id))
@@ -147,6 +152,23 @@ struct TableInstaller: InTransaction {
     try transaction.updatePermissions()
     try work.requestShow()
     return installed
+  }
+
+  /// Throws if another device synchronizes one of the tables with a key that identifies other records. The reasons of
+  /// the rules come with it, except the advice to accept integer keys.
+  private func requireKeysOfOthers(
+    _ names: [String], private privateTables: [String], _ trusts: (DeviceID) -> Bool
+  ) throws {
+    let others = try ForeignSchemas(transaction: transaction).list(trusts: trusts).filter { trusts($0.device) }
+    let found = try names.compactMap { name -> TrackingRules.Violation? in
+      guard try TrackedTable.read(db, name: name) == nil, let here = try TableSchema.read(db, name)?.travelling,
+        let other = others.first(where: { $0.table.name.folded == name.folded && $0.table.hasOtherKeys(than: here) })
+      else { return nil }
+      return TrackingRules.Violation(table: here.name, text: other.table.needsItsKey(in: here))
+    }
+    guard !found.isEmpty else { return }
+    let broken = try TrackingRules.violations(db, tables: names, private: privateTables, integerKeys: true)
+    throw StoreError(.schemaRefused, reasons: (found + broken).map(\.description))
   }
 
   func summary(_ table: TrackedTable) throws -> StoreTables.Summary {

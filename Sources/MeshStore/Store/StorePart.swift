@@ -8,6 +8,11 @@ extension StorePart {
   /// The accounts of devices.
   var owners: Accounts { access.owners }
 
+  /// Returns whether a device has a certificate of this account.
+  func isOfThisAccount(_ device: DeviceID) -> Bool {
+    owners.account(certifying: device) == access.device.flatMap(owners.account(certifying:))
+  }
+
   func read<T>(_ body: (Transaction) throws -> T) throws -> T { try access.read(body) }
 
   /// See `StoreAccess.write`.

@@ -140,7 +140,7 @@ struct ReceiptWriter: InTransaction {
   /// Returns whether a receipt has only some values of a record that is gone. It then lacks the reference that would put
   /// a row into the zone. The row would be a private one instead, and the rows that refer to it would follow.
   func isFragment(_ ref: RecordRef, _ values: [Int64: Value]?, of zone: ZoneCounters) throws -> Bool {
-    guard let values, let table = catalog.table(ref.table), try !sql.exists(table.selectKey, [ref.key]) else {
+    guard let values, let table = catalog.table(ref.table), try !table.hasRow(ref.key, sql) else {
       return false
     }
     let record = try ZoneRecords(transaction, zone: zone).load(ref)
@@ -154,7 +154,7 @@ struct ReceiptWriter: InTransaction {
     guard let values, let above = parent(of: ref, values), above != ref, let table = catalog.table(above.table) else {
       return false
     }
-    return try !sql.exists(table.selectKey, [above.key])
+    return try !table.hasRow(above.key, sql)
   }
 
   /// Returns the parent by the table's only foreign key.
@@ -212,7 +212,7 @@ struct ReceiptWriter: InTransaction {
       values[table.columns[$0].id].map { $0.asset == nil } ?? false && $0 != table.keyColumn
     }
     let fields = chosen.map { values[table.columns[$0].id] ?? .null }
-    if try sql.exists(table.selectKey, [ref.key]) {
+    if try table.hasRow(ref.key, sql) {
       if !chosen.isEmpty { try sql.run(table.update(chosen), fields + [ref.key]) }
     } else {
       let key = table.keyColumn.flatMap { values[table.columns[$0].id] } ?? ref.key

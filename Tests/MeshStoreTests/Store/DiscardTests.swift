@@ -85,6 +85,28 @@ import Testing
     #expect(try a.rows("SELECT id FROM list") == ["\"m\""] && a.digest() == b.digest())
   }
 
+  @Test("a record whose text the key column makes a number of is discarded beside the row of that number")
+  func aRecordWithAnUnfitKeyGoesAlone() throws {
+    let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v)", track: ["t"])
+    let b = try Peer(2, schema: "CREATE TABLE t (id INTEGER PRIMARY KEY, v)")
+    try b.store.tables.track(tables: ["t"], integerKeys: true, now: b.now)
+    try a.run("INSERT INTO t VALUES ('7', 'text')")
+    try b.run("INSERT INTO t VALUES (7, 'number')")
+    try synchronize([a, b])
+    #expect(try b.store.held.list(limit: 9).map(\.key) == [.text(Array("7".utf8))])
+    #expect(try b.store.tables.keys(written: "'7'", table: "t").first == .text(Array("7".utf8)))
+    #expect(try b.store.tables.keys(written: "7", table: "t").first == .integer(7))
+    try discard(b, "t", "7")
+    try synchronize([a, b])
+    #expect(try a.rows("SELECT v FROM t").isEmpty && b.rows("SELECT v FROM t") == ["\"number\""])
+    #expect(try b.store.held.list(limit: 9).isEmpty)
+    #expect(try a.digest() == b.digest())
+    // Restoring it here would overwrite the row of the number.
+    let wanted = Restoration.record(table: "t", key: .text(Array("7".utf8)), columns: [])
+    #expect(throws: RestoreError.self) { try b.store.history.restore(wanted) { _ in b.reader } }
+    #expect(try b.rows("SELECT v FROM t") == ["\"number\""])
+  }
+
   @Test("a discard that names a record that is not held changes nothing")
   func whatIsNotHeldIsRefusedAndNothingOfTheRestIsDone() throws {
     let (a, _) = try peers()

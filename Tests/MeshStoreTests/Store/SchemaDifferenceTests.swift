@@ -1,4 +1,6 @@
 import MeshCore
+import MeshCrypto
+import MeshTesting
 import Testing
 
 @testable import MeshStore
@@ -59,6 +61,41 @@ import Testing
         a.store.schema.schemaDescriptions(), device: a.author.device, isOwn: true)
       #expect(try b.store.schema.differences().map(\.isKey) == [isKey], "\(key)")
     }
+  }
+
+  @Test("a table whose key identifies other records than on another device of the account is refused")
+  func aTableWithAnotherKeyThanElsewhereIsNotTracked() throws {
+    let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v)", track: ["t"])
+    let descriptions = try a.store.schema.schemaDescriptions()
+    for (key, isTaken) in [
+      ("INTEGER PRIMARY KEY", false), ("TEXT PRIMARY KEY NOT NULL COLLATE NOCASE", false),
+      ("VARCHAR(9) PRIMARY KEY NOT NULL", true),
+    ] {
+      let b = try Peer(2, schema: "CREATE TABLE T (id \(key), v)")
+      _ = try b.store.schema.saveForeignSchema(descriptions, device: a.author.device, isOwn: true)
+      let track = { _ = try b.store.tables.track(tables: ["T"], integerKeys: true, now: b.now) }
+      guard !isTaken else {
+        try track()
+        continue
+      }
+      let missing = try b.store.schema.missing()
+      #expect(missing.map(\.refusal).allSatisfy { $0?.contains("re-create the table here") == true }, "\(missing)")
+      #expect(throws: StoreError.self) { try track() }
+      #expect(throws: StoreError.self) { try b.store.schema.adopt(descriptions, now: b.now) }
+      #expect(try b.store.tables.list().isEmpty)
+    }
+  }
+
+  @Test("what another account says of a key keeps nobody from tracking a table")
+  func aKeyOfAnotherAccountIsNoReason() throws {
+    let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v)", track: ["t"])
+    let b = try Peer(2, schema: "CREATE TABLE t (id INTEGER PRIMARY KEY, v)")
+    let others = try TestAccount(devices: 1, seed: 2)
+    b.store.control.setAccounts(Accounts([others.state]), device: b.author.device)
+    let device = DeviceID(others.devices[0].signingKey).unsafe
+    _ = try b.store.schema.saveForeignSchema(a.store.schema.schemaDescriptions(), device: device, isOwn: false)
+    try b.store.tables.track(tables: ["t"], integerKeys: true, now: b.now)
+    #expect(try b.store.tables.list().map(\.name) == ["t"])
   }
 
   @Test("a table that is STRICT on one of two devices differs, even if all columns have the same form")

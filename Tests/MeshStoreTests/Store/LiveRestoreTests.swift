@@ -108,8 +108,12 @@ import Testing
     try peer.run("INSERT INTO list VALUES ('a', '1')")
     try peer.flush()
     let target = peer.path + ".backup"
+    chmod(peer.path, 0o600)
     #expect(try DatabaseBackup.copy(databaseAt: peer.path, to: target) > 0)
     #expect(FileStatus(path: target)?.mode == 0o600)
+    chmod(peer.path, 0o664)
+    #expect(try DatabaseBackup.copy(databaseAt: peer.path, to: target + "3") > 0)
+    #expect(FileStatus(path: target + "3")?.mode == 0o660, "the group's programs can use it in the database's place")
     let copied = try DatabaseQueue(path: target)
     #expect(try copied.read { try String.fetchAll($0, sql: "SELECT id FROM list") } == ["a"])
     #expect(throws: StoreError.self) { try DatabaseBackup.copy(databaseAt: peer.path, to: target) }

@@ -303,7 +303,7 @@ public struct ShareJoinReport: Codable, Hashable, Sendable {
   public var isRootTaken: Bool
   /// The id of another share here that has the same root record. Only one of the two is shown.
   @OrNull public var rival: String?
-  /// Whether the account was a member before, so that the invite changed nothing.
+  /// Whether the account was a member already, so that the invite changed nothing.
   public var wasMember: Bool
 
   package init(

@@ -218,7 +218,7 @@ extension ShareCommand {
             return try Output.json(report)
           }
           if report.wasMember, !told {
-            Output.note("This account was a member before. The invite changes nothing, not even the permission.")
+            Output.note("This account is a member already. The invite changes nothing, not even the permission.")
           }
           warn(of: report)
           try await access.filled("receiving the share's records")

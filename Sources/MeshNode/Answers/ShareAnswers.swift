@@ -302,12 +302,15 @@ struct ShareAnswers: NodePart {
     if let id = DisplayedID<AccountKind>(text) { return id }
     let met = replica.zoneIDs.flatMap { replica.shareState($0)?.accounts ?? [] }
     if let account = try AccountID.named(text, among: met) { return DisplayedID(account) }
-    let fault = AccountID.fault(inDisplayed: text) ?? ""
-    throw Refusal(
-      code: "account.unknown",
-      message:
-        "\(printable(text)) is not an account's id: \(fault). On a device of that account, mesh account show prints it.",
-      exit: .usage)
+    // Anybody can choose any name, so a name admits nobody.
+    let names = try names()
+    let named = Set(met).filter { names[$0] == text }.sorted()
+    let reason =
+      named.isEmpty
+      ? "is not an account's id: \(AccountID.fault(inDisplayed: text) ?? ""). On a device of that account, mesh account show "
+        + "prints it."
+      : "is a name, which any account can choose. Give the id: \(named.map(\.description).joined(separator: ", or "))."
+    throw Refusal(code: "account.unknown", message: "\(printable(text)) \(reason)", exit: .usage)
   }
 
   private func invite(named text: String, _ zone: ZoneID) throws -> ControlID {

@@ -154,7 +154,7 @@ extension Capture {
 
   private static func schemaRow(_ db: Database, _ table: String) throws -> Int64? {
     try Int64.fetchOne(
-      db, sql: "SELECT rowid FROM main.sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE",
+      db.cachedStatement(sql: "SELECT rowid FROM main.sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE"),
       arguments: [table])
   }
 
@@ -172,7 +172,8 @@ extension Capture {
     let name = CaptureTriggers.name(triggers.table, event)
     let wanted = triggers.sql(event)
     let found = try String.fetchOne(
-      db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'trigger' AND name = ?", arguments: [name])
+      db.cachedStatement(sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'trigger' AND name = ?"),
+      arguments: [name])
     if found == wanted { return nil }
     if found != nil { try db.execute(sql: "DROP TRIGGER main.\(name.quotedName)") }
     if let wanted { try db.execute(sql: wanted) }
@@ -190,7 +191,7 @@ extension Capture {
   static func withoutTriggers<T>(_ db: Database, _ table: Int64, _ change: () throws -> T) throws -> T {
     let texts = try CaptureTriggers.Event.allCases.compactMap { event in
       try String.fetchOne(
-        db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'trigger' AND name = ?",
+        db.cachedStatement(sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'trigger' AND name = ?"),
         arguments: [CaptureTriggers.name(table, event)])
     }
     try drop(db, table)
@@ -227,11 +228,11 @@ extension Capture {
 
   private static func strays(_ db: Database) throws -> [Stray] {
     let rows = try Row.fetchAll(
-      db,
-      sql: """
-        SELECT name, tbl_name FROM main.sqlite_schema
-        WHERE type = 'trigger' AND substr(name, 1, \(CaptureTriggers.prefix.utf8.count)) = '\(CaptureTriggers.prefix)'
-        """)
+      db.cachedStatement(
+        sql: """
+          SELECT name, tbl_name FROM main.sqlite_schema
+          WHERE type = 'trigger' AND substr(name, 1, \(CaptureTriggers.prefix.utf8.count)) = '\(CaptureTriggers.prefix)'
+          """))
     var proper: [String: TrackedTable] = [:]
     for table in try TrackedTable.all(db) {
       for event in CaptureTriggers.Event.allCases { proper[CaptureTriggers.name(table.id, event)] = table }
@@ -244,7 +245,7 @@ extension Capture {
   }
 
   private static func schemaVersion(_ db: Database) throws -> Int64? {
-    try Int64.fetchOne(db, sql: "PRAGMA main.schema_version")
+    try Int64.fetchOne(db.cachedStatement(sql: "PRAGMA main.schema_version"))
   }
 
   static func noteSchemaVersion(_ db: Database) throws {

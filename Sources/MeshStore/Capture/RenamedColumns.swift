@@ -15,7 +15,7 @@ struct RenamedColumns {
   ///   - layout: The columns that the table has now.
   init(_ db: Database, _ table: Int64, _ before: Layout, _ layout: Layout) throws {
     let sql = try String.fetchOne(
-      db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'trigger' AND name = ?",
+      db.cachedStatement(sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'trigger' AND name = ?"),
       arguments: [CaptureTriggers.name(table, .update)])
     let found = sql.map(CaptureTriggers.columns(ofUpdate:)) ?? []
     guard found.count == before.columns.count else { return }

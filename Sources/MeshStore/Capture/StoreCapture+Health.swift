@@ -128,7 +128,7 @@ extension Capture {
     // captured except `REPLACE`.
     for event in CaptureTriggers.Event.allCases where !event.followsIndexes && !event.followsPolicies {
       let found = try String.fetchOne(
-        db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'trigger' AND name = ?",
+        db.cachedStatement(sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'trigger' AND name = ?"),
         arguments: [CaptureTriggers.name(table.id, event)])
       if found != triggers.sql(event) { return .triggers(table.name) }
     }

@@ -25,11 +25,9 @@ package final class StoreCapture: CaptureStore, StorePart {
     case nil: return .done
     case .schema:
       let readded = try read { try ReaddedColumns.find($0) }
-      let (wasSilent, findings, faults) = try write { transaction in
-        let (wasSilent, findings) = try SchemaChange(transaction: transaction).note(readded)
-        return (wasSilent, findings, try transaction.trackingFaults())
-      }
+      let (wasSilent, findings) = try write { try SchemaChange(transaction: $0).note(readded) }
       repairs.note(wasSilent: wasSilent, findings)
+      let faults = try read { try $0.trackingFaults() }
       return .schemaChanged(findings.compactMap(\.notice) + faults.map(\.notice))
     case .recall:
       // Programs don't wait while a million notes are read.

@@ -28,11 +28,11 @@ extension TableSchema {
       },
       ties: ties(columns, indexes),
       triggers: try String.fetchAll(
-        db,
-        sql: """
-          SELECT name FROM main.sqlite_schema
-          WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE AND name NOT LIKE 'mesh\\_%' ESCAPE '\\' ORDER BY name
-          """, arguments: [entry.name]), unreadableColumns: all.count - readable.count,
+        db.cachedStatement(
+          sql: """
+            SELECT name FROM main.sqlite_schema
+            WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE AND name NOT LIKE 'mesh\\_%' ESCAPE '\\' ORDER BY name
+            """), arguments: [entry.name]), unreadableColumns: all.count - readable.count,
       reservedColumns: readable.map(\.name).filter(SchemaDescription.isReserved))
   }
 
@@ -52,12 +52,12 @@ extension TableSchema {
   private static func entry(_ db: Database, _ name: String) throws -> Entry? {
     // table_list with a name folds case by SQLite's rules, and lists one row for each schema.
     let row = try Row.fetchOne(
-      db,
-      sql: """
-        SELECT l.name, l.type, wr, strict, s.sql FROM pragma_table_list(?) AS l
-        LEFT JOIN main.sqlite_schema AS s ON s.type = l.type AND s.name = l.name
-        WHERE l.schema = 'main'
-        """, arguments: [name])
+      db.cachedStatement(
+        sql: """
+          SELECT l.name, l.type, wr, strict, s.sql FROM pragma_table_list(?) AS l
+          LEFT JOIN main.sqlite_schema AS s ON s.type = l.type AND s.name = l.name
+          WHERE l.schema = 'main'
+          """), arguments: [name])
     guard let row, let kind = TableKind(rawValue: row["type"]) else { return nil }
     return Entry(name: row["name"], kind: kind, isWithoutRowid: row["wr"], isStrict: row["strict"], sql: row["sql"])
   }
@@ -65,7 +65,7 @@ extension TableSchema {
   /// Returns the columns. One is nil if its name is no valid text, because no SQL of mesh can name it.
   private static func columns(_ db: Database, _ table: Entry) throws -> [Column?] {
     let sql = "SELECT name, type, \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo(?, 'main') ORDER BY cid"
-    return try Row.fetchAll(db, sql: sql, arguments: [table.name]).map { row in
+    return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [table.name]).map { row in
       let name: String = row["name"]
       let type: String = row["type"]
       guard let metadata = try metadata(db, table.name, name) else { return nil }
@@ -126,7 +126,7 @@ extension TableSchema {
     var references: [ForeignKey] = []
     var last: Int?
     // SQLite numbers them from the last declared one, so in descending order they come as they were declared.
-    for row in try Row.fetchAll(db, sql: sql, arguments: [table]) {
+    for row in try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [table]) {
       let id: Int = row["id"]
       let parentColumn: String? = row["to"]
       if id == last {
@@ -163,10 +163,11 @@ extension TableSchema {
         SELECT l.name, "unique", origin, partial, s.sql FROM pragma_index_list(?, 'main') AS l
         LEFT JOIN main.sqlite_schema AS s ON s.type = 'index' AND s.name = l.name ORDER BY seq DESC
         """
-      return try Row.fetchAll(db, sql: sql, arguments: [table]).map { row in
+      return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [table]).map { row in
         let name: String = row["name"]
         let terms = try Row.fetchAll(
-          db, sql: "SELECT name, coll FROM pragma_index_xinfo(?, 'main') WHERE key ORDER BY seqno", arguments: [name])
+          db.cachedStatement(sql: "SELECT name, coll FROM pragma_index_xinfo(?, 'main') WHERE key ORDER BY seqno"),
+          arguments: [name])
         return Index(
           name: name, isUnique: row["unique"], origin: row["origin"], isPartial: row["partial"],
           columns: terms.map { $0["name"] }, collations: terms.map { $0["coll"] }, sql: row["sql"])

@@ -16,7 +16,8 @@ struct PolicyTable {
   /// Returns the policies of all tables. A file of an earlier format has none.
   static func all(_ db: Database) throws -> [Entry] {
     guard try db.tableExists("mesh_policy") else { return [] }
-    return try Row.fetchAll(db, sql: "SELECT tbl, col, policy, account FROM mesh_policy").compactMap { row in
+    return try Row.fetchAll(db.cachedStatement(sql: "SELECT tbl, col, policy, account FROM mesh_policy")).compactMap {
+      row in
       let (number, bytes): (Int, Data) = (row["policy"], row["account"])
       guard let policy = UInt8(exactly: number).flatMap(ColumnPolicy.init(rawValue:)) else { return nil }
       let account = AccountID(Array(bytes))

@@ -51,7 +51,7 @@ struct StateTable {
 
   /// Returns the id of the file's history, or nil if none was ever drawn.
   static func life(_ db: Database) throws -> Data? {
-    try Data.fetchOne(db, sql: "SELECT life FROM mesh_state WHERE id = 1")
+    try Data.fetchOne(db.cachedStatement(sql: "SELECT life FROM mesh_state WHERE id = 1"))
   }
 
   func save(_ history: FileHistory) throws {

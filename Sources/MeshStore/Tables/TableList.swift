@@ -230,35 +230,38 @@ extension TableList {
   /// Returns whether the anchor is behind all synchronized tables in `sqlite_schema`.
   static func isAnchored(_ db: Database) throws -> Bool {
     try Bool.fetchOne(
-      db,
-      sql: """
-        SELECT ifnull((SELECT rowid FROM main.sqlite_schema WHERE name = 'mesh_anchor'), 0)
-          > ifnull((SELECT max(schema_row) FROM mesh_table), 0)
-        """) ?? false
+      db.cachedStatement(
+        sql: """
+          SELECT ifnull((SELECT rowid FROM main.sqlite_schema WHERE name = 'mesh_anchor'), 0)
+            > ifnull((SELECT max(schema_row) FROM mesh_table), 0)
+          """)) ?? false
   }
 }
 
 extension TrackedTable {
   /// Returns every table that is captured, ordered by number.
   static func all(_ db: Database) throws -> [TrackedTable] {
-    try Row.fetchAll(db, sql: "\(select) ORDER BY id").map { try TrackedTable($0, db) }
+    try Row.fetchAll(db.cachedStatement(sql: "\(select) ORDER BY id")).map { try TrackedTable($0, db) }
   }
 
   /// Returns the captured table with this name, in upper or lower case, or nil if there is none.
   static func read(_ db: Database, name: String) throws -> TrackedTable? {
-    try Row.fetchOne(db, sql: "\(select) AND name = ?", arguments: [name]).map { try TrackedTable($0, db) }
+    try Row.fetchOne(db.cachedStatement(sql: "\(select) AND name = ?"), arguments: [name]).map {
+      try TrackedTable($0, db)
+    }
   }
 
   /// Returns the captured table with this number, or nil if there is none.
   static func read(_ db: Database, id: Int64) throws -> TrackedTable? {
-    try Row.fetchOne(db, sql: "\(select) AND id = ?", arguments: [id]).map { try TrackedTable($0, db) }
+    try Row.fetchOne(db.cachedStatement(sql: "\(select) AND id = ?"), arguments: [id]).map { try TrackedTable($0, db) }
   }
 
   /// Returns whether records of a table are here that don't fit its rows, because it was synchronized with another key.
   static func hadAnotherKey(_ db: Database, name: String) throws -> Bool {
     guard try db.tableExists("mesh_record") else { return false }
     let known = try Row.fetchOne(
-      db, sql: "\(columns) WHERE name = ? AND EXISTS (SELECT 1 FROM mesh_record WHERE tbl = mesh_table.id)",
+      db.cachedStatement(
+        sql: "\(columns) WHERE name = ? AND EXISTS (SELECT 1 FROM mesh_record WHERE tbl = mesh_table.id)"),
       arguments: [name])
     return try known.map { try TrackedTable($0, db) }?.hasAnotherKey ?? false
   }

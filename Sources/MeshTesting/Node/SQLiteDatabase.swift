@@ -374,7 +374,7 @@ final class SQLiteDatabase: SimulatedDatabase {
     try connection().read { db in
       var contents: Contents = [:]
       for table in tables where knownColumns[table.name] != nil && names?.contains(table.name) ?? true {
-        for row in try Row.fetchAll(db, sql: "SELECT * FROM \(table.name)") {
+        for row in try Row.fetchAll(db.cachedStatement(sql: "SELECT * FROM \(table.name)")) {
           let key = table.canonical(Value(row[table.key] as DatabaseValue))
           var values: [String: Value] = [:]
           for column in table.columns where row.hasColumn(column.name) {
@@ -388,7 +388,7 @@ final class SQLiteDatabase: SimulatedDatabase {
   }
 
   func changedContents() throws -> Contents? {
-    let version = try connection().read { try Int.fetchOne($0, sql: "PRAGMA data_version") }
+    let version = try connection().read { try Int.fetchOne($0.cachedStatement(sql: "PRAGMA data_version")) }
     guard version != appVersion else { return nil }
     let contents = try contents()
     appVersion = version
@@ -400,7 +400,7 @@ final class SQLiteDatabase: SimulatedDatabase {
       guard knownColumns[AppSchema.leg.name] != nil else { return [:] }
       var groups: [Int: (rows: Int, values: [Value])] = [:]
       for row in try Row.fetchAll(
-        db, sql: "SELECT substr(id, 2, 1), count(*), value FROM leg GROUP BY 1, 3 ORDER BY 1, 3")
+        db.cachedStatement(sql: "SELECT substr(id, 2, 1), count(*), value FROM leg GROUP BY 1, 3 ORDER BY 1, 3"))
       {
         let (group, rows, value) = (Int(row[0] as String) ?? 0, row[1] as Int, Value(row[2] as DatabaseValue))
         groups[group, default: (0, [])].rows += rows

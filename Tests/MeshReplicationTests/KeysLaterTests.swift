@@ -63,7 +63,7 @@ import Testing
     let mesh = try world()
     try mesh.nodes[0].replica.administration.revoke(try mesh.account.device(3), now: mesh.now)
     try mesh.meet(1, 0)
-    for fault in [\ModelStore.upkeepFault, \.cutFault] {
+    for fault in [\ModelStore.upkeepFault, \.revertFault] {
       let file = mesh.nodes[1].store.copy()
       file[keyPath: fault] = DiskFailure()
       try mesh.restart(2, store: file, vault: MemoryVault())

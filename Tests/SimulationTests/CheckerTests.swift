@@ -60,7 +60,7 @@ import Testing
       #expect(stored == [.stored])
       while case .merged = try store.merges.apply(zone, reader, now: VirtualClock.epoch) {}
       #expect(database.contents(nil)[record]?["title"] == .text(title) && !kept(title, by: database))
-      try store.merges.cut([author: 0], aftermath: [author: .kept], zone: zone, reader, now: VirtualClock.epoch)
+      try store.merges.revert([author: 0], aftermath: [author: .kept], zone: zone, reader, now: VirtualClock.epoch)
       #expect(database.contents(nil).isEmpty)
     }
     #expect(titles.allSatisfy { kept($0, by: database) })

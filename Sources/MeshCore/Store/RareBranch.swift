@@ -37,9 +37,9 @@ package enum RareBranch: String, Sendable, CaseIterable {
   // MARK: Cuts
 
   /// A cutoff is inside a unit.
-  case cutInsideUnit
-  /// A cut continues that a crash interrupted.
-  case cutResumed
+  case revertInsideUnit
+  /// A revert continues that a crash interrupted.
+  case revertResumed
   /// Reverted changes are written again under another instance.
   case writtenAgain
   /// Reverted change sets are valid again, and return from where they were kept.

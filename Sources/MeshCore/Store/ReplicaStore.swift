@@ -198,12 +198,12 @@ package protocol MergeStore {
   /// rows are pending than one part holds, only those of the slice's records are flushed.
   ///
   /// Returns `.flushFirst` without merging if rows are pending and there are no writers, or if a local unit is open.
-  /// Throws `MissingKey`, as `cut` does, if part of a unit that breaks a rule has to be reverted.
+  /// Throws `MissingKey`, as `revert` does, if part of a unit that breaks a rule has to be reverted.
   func apply(
     _ zone: ZoneID, _ reader: ChangeSetReader, flushing writers: [ZoneID: ChangeSetWriter], now: Int64
   ) throws -> ApplyProgress
-  /// Returns whether `cut` has anything to revert or to finish.
-  func isCutDue(_ limits: [Author: UInt64], zone: ZoneID) throws -> Bool
+  /// Returns whether `revert` has anything to revert or to finish.
+  func isRevertDue(_ limits: [Author: UInt64], zone: ZoneID) throws -> Bool
   /// Reverts all change sets of these authors above these numbers, as if they had never been merged. Refuses them from
   /// now on.
   ///
@@ -215,7 +215,7 @@ package protocol MergeStore {
   ///
   /// - Parameter aftermath: How to keep the reverted values of each author, if they had been merged. The values of
   ///   authors that are not listed are dropped.
-  func cut(
+  func revert(
     _ limits: [Author: UInt64], aftermath: [Author: Aftermath], zone: ZoneID, _ reader: ChangeSetReader, now: Int64
   ) throws
 }
@@ -305,8 +305,8 @@ package enum Aftermath: Sendable, Hashable {
 
 extension MergeStore {
   /// Reverts changes that nobody needs to keep, such as those of removed devices.
-  package func cut(_ limits: [Author: UInt64], zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws {
-    try cut(limits, aftermath: [:], zone: zone, reader, now: now)
+  package func revert(_ limits: [Author: UInt64], zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws {
+    try revert(limits, aftermath: [:], zone: zone, reader, now: now)
   }
 }
 

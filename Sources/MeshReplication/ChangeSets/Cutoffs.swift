@@ -104,7 +104,7 @@ struct ZoneLimits {
   private(set) var current: [Author: UInt64] = [:]
   /// The limits that the store has carried out since the start, or nil before it was asked to.
   private var carriedOut: [Author: UInt64]?
-  private var pause = CutPause()
+  private var pause = RevertPause()
   /// True if reverted change sets may be left to write again.
   private(set) var mayWriteAgain = true
 
@@ -132,7 +132,7 @@ struct ZoneLimits {
     return !areCarriedOut && pause.isOver(now: now.steady)
   }
 
-  mutating func beginCut(now: Moment) { pause.begin(now: now.steady) }
+  mutating func beginRevert(now: Moment) { pause.begin(now: now.steady) }
 
   /// Notes that the limits are carried out. Returns false if nothing had to be: after a start, the step may only have
   /// looked for a cut that was interrupted.

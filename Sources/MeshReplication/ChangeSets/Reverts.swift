@@ -25,7 +25,7 @@ struct Reverts: Part {
   /// Sets the limits to those of the current control log.
   ///
   /// Limits also rise. Actions of a device stop counting if it was revoked before any device had seen them. Then change
-  /// sets that were cut are requested again, and this device doesn't reuse a number.
+  /// sets that were reverted are requested again, and this device doesn't reuse a number.
   func setLimits(_ id: ZoneID) throws {
     let limits = try cutoffs.limits(id)
     guard let raised = zones[id]?.limits.set(limits), !raised.isEmpty else { return }
@@ -36,23 +36,23 @@ struct Reverts: Part {
     }
   }
 
-  /// Reverts the change sets that a cut refuses, after local writes are flushed. Those writes were made on the state
-  /// with these change sets, and are reverted with them. Until then, nothing beyond the cut is merged. A device that
-  /// was itself revoked keeps its tables as they are. Its own cut may arrive before the news that it was revoked.
-  func carryOutCuts(_ id: ZoneID, now: Moment) throws {
+  /// Reverts the change sets above a cutoff, after local writes are flushed. Those writes were made on the state with
+  /// these change sets, and are reverted with them. Until then, nothing above the cutoff is merged. A device that was
+  /// itself revoked keeps its tables as they are. Its own cutoff may arrive before the news that it was revoked.
+  func carryOutReverts(_ id: ZoneID, now: Moment) throws {
     guard zones[id]?.limits.noteWork(now: now) == true, certificate != nil, zones[id]?.state.cuts[device] == nil,
       !due.contains(.upkeep), let limits = zones[id]?.limits.current
     else { return }
     do {
-      if try store.merges.isCutDue(limits, zone: id) {
+      if try store.merges.isRevertDue(limits, zone: id) {
         guard try store.localWrites.pendingCount() == 0 else { return }
         due.note(.assets)
-        zones[id]?.limits.beginCut(now: now)
+        zones[id]?.limits.beginRevert(now: now)
         zones[id]?.intake.forgetRoom()
-        try store.merges.cut(limits, aftermath: try aftermath(id), zone: id, changeSetReader(id), now: now.wall)
+        try store.merges.revert(limits, aftermath: try aftermath(id), zone: id, changeSetReader(id), now: now.wall)
       }
     } catch is MissingKey {
-      // As in `upkeep`, the cut is carried out once the key is here.
+      // As in `upkeep`, the work is done once the key is here.
       return
     } catch is PendingWrites {
       return due.noteDatabase()
@@ -79,7 +79,7 @@ struct Reverts: Part {
     }
   }
 
-  /// Returns how to handle the change sets that a cut reverts.
+  /// Returns how to handle the change sets above a cutoff.
   ///
   /// If a device of this account forked, every device of the account that has its change sets writes them again with
   /// their original times, because the forked device has lost one of the branches. Change sets of forked devices of

@@ -46,7 +46,7 @@ struct Writers: Part {
     // The change sets to revert were here when programs wrote the pending rows, which are reverted with them. Otherwise
     // the cut is carried out first.
     guard zone.limits.areCarriedOut else {
-      return try store.merges.isCutDue(zone.limits.current, zone: id) ? author : nil
+      return try store.merges.isRevertDue(zone.limits.current, zone: id) ? author : nil
     }
     // The share's status already tells that the account's permission was lowered or that it had left.
     let isOrdinary = try zone.state.lostPermission(author, store.log.citations(id)[author]) != nil

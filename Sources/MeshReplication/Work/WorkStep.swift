@@ -8,7 +8,7 @@ enum WorkStep: CaseIterable {
   /// Local rows come before the change sets of others, because a local edit must get its own stamp before remote changes
   /// are merged.
   case flush
-  case carryOutCuts
+  case carryOutReverts
   case writeAgain
   case merge
   case acknowledge

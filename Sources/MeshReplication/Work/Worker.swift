@@ -32,7 +32,7 @@ struct Worker: Part {
     case .upkeep: return try localWrites.upkeep(now: now)
     case .announceUnannounced: try localWrites.announceUnannounced(now: now)
     case .flush: return try localWrites.flush(now: now)
-    case .carryOutCuts: for zone in zones.ids { try reverts.carryOutCuts(zone, now: now) }
+    case .carryOutReverts: for zone in zones.ids { try reverts.carryOutReverts(zone, now: now) }
     case .writeAgain: for zone in zones.ids where try localWrites.writeAgain(zone, now: now) { return .made }
     case .merge: return try merges.mergeNext(now: now)
     case .acknowledge: for zone in zones.ids { try acknowledgements.acknowledge(zone, now: now) }

@@ -57,8 +57,8 @@ extension Transaction {
       guard let row = try counters.read(id: zone) else { continue }
       // Only the rows had the merged values, so these are read back from the log.
       let ordered = refs.sorted { ($0.table, $0.key) < ($1.table, $1.key) }
-      let cutter = try Cutter(self, row, try reader(row.zone), [:])
-      try cutter.restate(ordered, cutter.replay(ordered, [:]), refused, [:], now: now)
+      let reverter = try Reverter(self, row, try reader(row.zone), [:])
+      try reverter.restate(ordered, reverter.replay(ordered, [:]), refused, [:], now: now)
     }
     for (place, was) in before {
       var room = StoreLimits.assetInMemory

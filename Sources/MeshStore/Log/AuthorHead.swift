@@ -18,8 +18,8 @@ struct AuthorHead {
   var applied: UInt64 = 0
   /// The number of applied rows of the change set after `applied`.
   var appliedRows: Int64 = 0
-  /// The number at which a cut ends the author, if the cut has begun and isn't done.
-  var cut: UInt64?
+  /// The number above which the author's change sets are being reverted, until all of them are.
+  var revertsAbove: UInt64?
   var malformed: String?
   /// The citation of the first change set, even if that change set is gone.
   var citation: ControlID?

@@ -221,7 +221,7 @@ struct MergeScheduler {
   private func limit(_ author: Author, _ head: AuthorHead?) -> UInt64 {
     // All change sets of an author may have been reverted here.
     let isUnknown = head?.stored ?? 0 == 0
-    return min(head?.cut ?? .max, reader.cuts[author] ?? (isUnknown ? reader.unknown(author) : nil) ?? .max)
+    return min(head?.revertsAbove ?? .max, reader.cuts[author] ?? (isUnknown ? reader.unknown(author) : nil) ?? .max)
   }
 
   // MARK: One author

@@ -131,7 +131,7 @@ final class HeadTable {
         .integer(zone), .integer(head.author), .bits(head.stored), .optional(head.storedID?.bytes),
         .bits(head.storedTime.value), .bits(head.storedPart), .integer(head.waiting), .bits(head.merged),
         .optional(head.mergedID?.bytes), .bits(head.mergedTime.value), .bits(head.applied),
-        .integer(head.appliedRows), .optional(head.cut.map { Int64(bitPattern: $0) }),
+        .integer(head.appliedRows), .optional(head.revertsAbove.map { Int64(bitPattern: $0) }),
         head.malformed.map { Value.text($0) } ?? .null, .optional(head.citation?.bytes), .optional(bytes),
       ])
     // Otherwise the arrays are copied.
@@ -177,7 +177,7 @@ extension AuthorHead {
     mergedTime = HybridTime(row.bits(8))
     applied = row.bits(9)
     appliedRows = row.integer(10)
-    cut = row.optional(11).map { UInt64(bitPattern: $0) }
+    revertsAbove = row.optional(11).map { UInt64(bitPattern: $0) }
     malformed = row.isNull(12) ? nil : row.text(12)
     citation = row.optionalBytes(13).flatMap(ControlID.init)
   }

@@ -25,7 +25,7 @@ final class ModelDatabase: SimulatedDatabase {
   var away: Set<String> { [] }
   var spelling: Spelling { .plain }
   func isInStep() -> Bool { true }
-  func isCutting() -> Bool { false }
+  func isReverting() -> Bool { false }
   func mergedIDs() -> Set<ChangeSetID> { store.mergedIDs }
   func receipts(_ zone: ZoneID) -> [Receipt] { store.receipts(zone) }
   func rescan() {}

@@ -164,15 +164,15 @@ extension ModelStore {
   }
 
   /// Merges the remaining change sets again from nothing, which is slow, but obviously right.
-  package func isCutDue(_ limits: [Author: UInt64], zone: ZoneID) -> Bool {
-    cutFault != nil
+  package func isRevertDue(_ limits: [Author: UInt64], zone: ZoneID) -> Bool {
+    revertFault != nil
       || limits.contains { author, limit in UInt64(zoneData[zone]?.authors[author]?.stored.count ?? 0) > limit }
   }
 
-  package func cut(
+  package func revert(
     _ limits: [Author: UInt64], aftermath: [Author: Aftermath], zone id: ZoneID, _ reader: ChangeSetReader, now: Int64
   ) throws {
-    if let cutFault { throw cutFault }
+    if let revertFault { throw revertFault }
     guard var zone = zoneData[id] else { return }
     for changeSet in zone.log where reader.keys[changeSet.header.epoch] == nil {
       throw MissingKey(epoch: changeSet.header.epoch)

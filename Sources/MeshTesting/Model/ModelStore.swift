@@ -16,7 +16,7 @@ package final class ModelStore: ReplicaStore {
   /// The errors that upkeep, a cut, or the end of a zone throws, to simulate a disk that fails. `dropFault` is thrown
   /// when the records are gone.
   package var upkeepFault: (any Error)?
-  package var cutFault: (any Error)?
+  package var revertFault: (any Error)?
   package var dropFault: (any Error)?
   /// The error that saving control records throws, to simulate a full disk, after `controlRoom` more records were
   /// saved.

@@ -478,7 +478,7 @@ final class SQLiteDatabase: SimulatedDatabase {
     }
   }
 
-  func isCutting() throws -> Bool {
+  func isReverting() throws -> Bool {
     try connection().read { db in
       guard try Self.exists("mesh_head", db) else { return false }
       return try Bool.fetchOne(

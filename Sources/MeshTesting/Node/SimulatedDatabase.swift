@@ -69,7 +69,7 @@ protocol SimulatedDatabase: AnyObject {
   func isInStep() throws -> Bool
   /// Returns whether a cut is in progress, or reverted values wait to be written again. After a crash during a cut, the
   /// digest belongs to no vector.
-  func isCutting() throws -> Bool
+  func isReverting() throws -> Bool
   /// Returns the ids of the merged change sets.
   func mergedIDs() throws -> Set<ChangeSetID>
   /// Returns the losing values that a person can look at.

@@ -164,7 +164,7 @@ import Testing
     try b.run("UPDATE photo SET image = randomblob(\(3 * Self.chunk)), title = 'b'")
     try a.pull(from: b)
     #expect(try a.rows(Self.all) == b.rows(Self.all))
-    try a.store.merges.cut([b.author: 0], aftermath: [b.author: .receipt], zone: Peer.zone, a.reader, now: a.now)
+    try a.store.merges.revert([b.author: 0], aftermath: [b.author: .receipt], zone: Peer.zone, a.reader, now: a.now)
     if keeps {
       #expect(try a.rows(Self.all) == before && a.store.assets.wantedAssets(limit: 9).isEmpty)
       return
@@ -188,7 +188,7 @@ import Testing
     let before = try a.rows(Self.all)
     try b.run("UPDATE photo SET title = 'b', more = randomblob(50000)")
     try a.pull(from: b)
-    try a.store.merges.cut([b.author: 0], aftermath: [b.author: .receipt], zone: Peer.zone, a.reader, now: a.now)
+    try a.store.merges.revert([b.author: 0], aftermath: [b.author: .receipt], zone: Peer.zone, a.reader, now: a.now)
     while try a.store.assets.placeAssets(now: a.now) {}
     #expect(try a.rows(Self.all) == before)
     try a.reopen()

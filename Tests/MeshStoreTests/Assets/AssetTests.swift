@@ -526,7 +526,8 @@ import Testing
     try a.run("UPDATE photo SET image = randomblob(\(2 * Self.chunk))")
     try a.flush()
     let wrote = try a.photos()
-    try a.store.merges.cut([a.author: 1], aftermath: [a.author: .writtenAgain], zone: Peer.zone, a.reader, now: a.now)
+    try a.store.merges.revert(
+      [a.author: 1], aftermath: [a.author: .writtenAgain], zone: Peer.zone, a.reader, now: a.now)
     #expect(try a.rows("SELECT image FROM photo") == ["NULL"])
     try a.renew(InstanceID(99))
     #expect(try a.store.localWrites.writeAgain(a.writer, now: a.now) != nil)

@@ -121,7 +121,7 @@ import Testing
     try b.run("INSERT INTO t VALUES ('x', 'v')")
     try synchronize([a, b])
     a.cuts = [b.author: 0]
-    try a.store.merges.cut(a.cuts, aftermath: [b.author: .kept], zone: Peer.zone, a.reader, now: a.now)
+    try a.store.merges.revert(a.cuts, aftermath: [b.author: .kept], zone: Peer.zone, a.reader, now: a.now)
     #expect(try a.rows("SELECT * FROM t") == [])
     let conflict = try #require(try a.store.conflicts.list(limit: 9).first)
     #expect(conflict.isReverted && !conflict.isWinnerDelete && conflict.loserValue == .text("v"))

@@ -36,7 +36,7 @@ private let schema = """
       try peer.flush()
       let fork = Author(device: one.author.device, instance: InstanceID(1))
       peer.cuts = [fork: limit]
-      try peer.store.merges.cut(
+      try peer.store.merges.revert(
         peer.cuts, aftermath: [fork: peer.author == fork ? .writtenAgain : .kept], zone: Peer.zone, peer.reader,
         now: peer.now)
       guard peer.author == fork else { return }
@@ -66,7 +66,7 @@ private let schema = """
     try a.pull(from: b)
     #expect(try a.rows(Self.rows).isEmpty && a.store.conflicts.list(limit: 10).allSatisfy { $0.column != nil })
     a.cuts = [b.author: 0]
-    try a.store.merges.cut(a.cuts, aftermath: [b.author: .kept], zone: Peer.zone, a.reader, now: a.now)
+    try a.store.merges.revert(a.cuts, aftermath: [b.author: .kept], zone: Peer.zone, a.reader, now: a.now)
     #expect(try a.rows(Self.rows).count == 1)
     let lost = try a.store.conflicts.list(limit: 10).filter { $0.column == nil }
     #expect(lost.map(\.key) == [.text("a")] && lost.map(\.loser.author) == [b.author])

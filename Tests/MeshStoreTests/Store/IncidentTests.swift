@@ -63,7 +63,7 @@ import Testing
       try source.pull(from: cut)
     }
     source.cuts = [cut.author: 1]
-    try source.store.merges.cut(source.cuts, aftermath: [:], zone: Peer.zone, source.reader, now: source.now)
+    try source.store.merges.revert(source.cuts, aftermath: [:], zone: Peer.zone, source.reader, now: source.now)
     // The end of its unit never comes.
     try fill(broken, 10_001...13_500)
     try broken.flush()
@@ -83,7 +83,7 @@ import Testing
     let newcomer = try peer(5)
     newcomer.now = source.now
     newcomer.cuts = source.cuts
-    try newcomer.store.merges.cut(newcomer.cuts, aftermath: [:], zone: Peer.zone, newcomer.reader, now: newcomer.now)
+    try newcomer.store.merges.revert(newcomer.cuts, aftermath: [:], zone: Peer.zone, newcomer.reader, now: newcomer.now)
     try catchUp(newcomer, from: source)
     #expect(try newcomer.rows("SELECT count(*) FROM t") == ["10"])
     #expect(try newcomer.rows("SELECT * FROM t ORDER BY id") == source.rows("SELECT * FROM t ORDER BY id"))

@@ -113,7 +113,7 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     try a.pull(from: b)
     #expect(try a.rows("SELECT id FROM t") == ["1", "2", "4"])
     a.cuts = [b.author: limit]
-    try a.store.merges.cut(a.cuts, zone: Peer.zone, a.reader, now: a.now)
+    try a.store.merges.revert(a.cuts, zone: Peer.zone, a.reader, now: a.now)
     #expect(try a.digest() == kept)
     #expect(try a.rows("SELECT * FROM t") == c.rows("SELECT * FROM t"))
     #expect(try a.store.log.storedVector(Peer.zone)[b.author] == limit)
@@ -121,7 +121,7 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     #expect(try a.receive(from: b) == [.stored])
     try a.apply()
     #expect(try a.digest() == kept)
-    try a.store.merges.cut(a.cuts, zone: Peer.zone, a.reader, now: a.now)
+    try a.store.merges.revert(a.cuts, zone: Peer.zone, a.reader, now: a.now)
     #expect(try a.digest() == kept)
     try a.run("UPDATE t SET v = 'after' WHERE id = 2")
     try c.pull(from: a)
@@ -137,11 +137,11 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     let before = try a.digest()
     let blind = ChangeSetReader(keys: [:], cuts: [:], cryptography: a.cryptography)
     #expect(throws: MissingKey(epoch: Peer.epoch)) {
-      try a.store.merges.cut([b.author: 0], zone: Peer.zone, blind, now: a.now)
+      try a.store.merges.revert([b.author: 0], zone: Peer.zone, blind, now: a.now)
     }
     #expect(try a.digest() == before && a.rows("SELECT id FROM t") == ["1"])
     #expect(try a.store.log.mergedVector(Peer.zone)[b.author] == 1)
-    try a.store.merges.cut([b.author: 0], zone: Peer.zone, a.reader, now: a.now)
+    try a.store.merges.revert([b.author: 0], zone: Peer.zone, a.reader, now: a.now)
     #expect(try a.rows("SELECT id FROM t").isEmpty)
   }
 
@@ -154,10 +154,10 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     try a.run("INSERT INTO t VALUES (2, 'a', NULL)")
     try a.flush()
     c.cuts = [b.author: 0]
-    try c.store.merges.cut(c.cuts, zone: Peer.zone, c.reader, now: c.now)
+    try c.store.merges.revert(c.cuts, zone: Peer.zone, c.reader, now: c.now)
     try c.pull(from: a)
     #expect(try c.rows("SELECT id FROM t") == ["2"])
-    try a.store.merges.cut(c.cuts, zone: Peer.zone, a.reader, now: a.now)
+    try a.store.merges.revert(c.cuts, zone: Peer.zone, a.reader, now: a.now)
     #expect(try a.digest() == c.digest())
   }
 

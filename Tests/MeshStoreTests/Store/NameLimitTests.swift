@@ -83,7 +83,7 @@ import Testing
     try peer.apply()
     #expect(try count("t", peer) == 3)
     peer.cuts = [cut.author: 0]
-    try peer.store.merges.cut(peer.cuts, zone: Peer.zone, peer.reader, now: peer.now)
+    try peer.store.merges.revert(peer.cuts, zone: Peer.zone, peer.reader, now: peer.now)
     #expect(try peer.rows("SELECT id FROM t") == ["1"])
   }
 
@@ -113,7 +113,7 @@ import Testing
     try peer.apply()
     #expect(try count("mesh_table", peer) == before.0 + 50)
     peer.cuts = [forger.author: 0]
-    try peer.store.merges.cut(peer.cuts, zone: Peer.zone, peer.reader, now: peer.now)
+    try peer.store.merges.revert(peer.cuts, zone: Peer.zone, peer.reader, now: peer.now)
     #expect(try count("mesh_table", peer) == before.0 && count("mesh_column", peer) == before.1)
     #expect(try count("mesh_named", peer) == 0)
     try peer.run("UPDATE t SET v = 'still here'")

@@ -298,7 +298,7 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     try expectEqual(peers, "SELECT n, best FROM item", ["108|100"])
     for peer in peers[..<2] {
       peer.cuts = [peers[2].author: 0]
-      try peer.store.merges.cut(
+      try peer.store.merges.revert(
         peer.cuts, aftermath: [peers[2].author: .kept], zone: Peer.zone, peer.reader, now: peer.now)
     }
     try expectEqual(Array(peers[..<2]), "SELECT n, best FROM item", ["7|6"])

@@ -140,7 +140,7 @@ import Testing
     let a = peers[0]
     #expect(try rows(a) == ["\"walk\"|6|7"])
     a.cuts = [peers[2].author: 0]
-    try a.store.merges.cut(a.cuts, zone: Peer.zone, a.reader, now: a.now)
+    try a.store.merges.revert(a.cuts, zone: Peer.zone, a.reader, now: a.now)
     #expect(try a.rows("SELECT id FROM t") == ["\"e\""] && a.rows("SELECT id FROM note") == ["\"n\""])
     #expect(try a.store.held.list(limit: 9).map(\.reason) == [.editRefused])
   }

@@ -76,7 +76,8 @@ import Testing
     let first = a.author
     for (peer, aftermath) in [(a, Aftermath.writtenAgain), (b, .kept)] {
       peer.cuts = [first: 0]
-      try peer.store.merges.cut(peer.cuts, aftermath: [first: aftermath], zone: Peer.zone, peer.reader, now: peer.now)
+      try peer.store.merges.revert(
+        peer.cuts, aftermath: [first: aftermath], zone: Peer.zone, peer.reader, now: peer.now)
     }
     try a.renew(InstanceID(77))
     var parts = 0

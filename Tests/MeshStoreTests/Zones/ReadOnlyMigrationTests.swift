@@ -212,7 +212,7 @@ import Testing
     try converge([alice, bob])
     try ownColumns(bob, alice)
     bob.cuts[SharedList.share] = [author: before]
-    try bob.store.merges.cut(
+    try bob.store.merges.revert(
       [author: before], aftermath: [author: .kept], zone: SharedList.share, bob.reader(SharedList.share), now: bob.now)
     #expect(try bob.rows(Self.rows) == ["r1|milk|mine"])
     let own = try bob.store.conflicts.list(ConflictFilter(device: bob.device, limit: 9)).conflicts

@@ -18,7 +18,7 @@ import Testing
   private func cut(_ author: Author, to limit: UInt64, _ aftermath: [Author: Aftermath] = [:], on member: Member) throws
   {
     member.cuts[Self.share] = [author: limit]
-    try member.store.merges.cut(
+    try member.store.merges.revert(
       [author: limit], aftermath: aftermath, zone: Self.share, member.reader(Self.share), now: member.now)
   }
 
@@ -82,7 +82,7 @@ import Testing
     #expect(try bob.rows("SELECT id FROM reminders").isEmpty)
     let (own, others) = (try bob.author(Self.share), try carol.author(Self.share))
     bob.cuts[Self.share] = [own: 0, others: 0]
-    try bob.store.merges.cut(
+    try bob.store.merges.revert(
       [own: 0, others: 0], aftermath: [own: .receipt], zone: Self.share, bob.reader(Self.share), now: bob.now)
     #expect(try bob.rows("SELECT title FROM reminders") == ["milk"])
     #expect(try bob.store.zones.receipts(Self.share).map(\.values) == [["title": .text("precious")]])

@@ -794,7 +794,7 @@ import Testing
     let author = try bob.author(Self.share)
     for member in [alice, bob] {
       member.cuts[Self.share] = [author: 1]
-      try member.store.merges.cut(
+      try member.store.merges.revert(
         [author: 1], aftermath: member === bob ? [author: .receipt] : [:], zone: Self.share, member.reader(Self.share),
         now: member.now)
       #expect(try member.rows("SELECT title FROM reminders WHERE list = 'L'") == ["allowed"])

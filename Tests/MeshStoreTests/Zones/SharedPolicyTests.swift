@@ -386,7 +386,7 @@ import Testing
     let author = try bob.author(SharedList.share)
     for member in members {
       member.cuts[SharedList.share] = [author: limit]
-      try member.store.merges.cut(
+      try member.store.merges.revert(
         [author: limit], aftermath: member === bob ? [author: .receipt] : [:], zone: SharedList.share,
         member.reader(SharedList.share), now: member.now)
     }

@@ -28,7 +28,7 @@ enum Referee {
   ) throws -> ZoneDigest {
     guard let id = ControlID([UInt8](repeating: 1, count: 32)) else { throw SimulationError("an id has 32 bytes") }
     try store.control.insertControlRecord([], id: id, zone: zone)
-    try store.merges.cut(reader.cuts, zone: zone, reader, now: late)
+    try store.merges.revert(reader.cuts, zone: zone, reader, now: late)
     let changeSets = try log.map { try ChangeSet($0, with: reader.cryptography) }
     for start in stride(from: 0, to: changeSets.count, by: 64) {
       let slice = Array(changeSets[start..<min(start + 64, changeSets.count)])

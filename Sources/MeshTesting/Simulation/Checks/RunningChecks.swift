@@ -116,7 +116,7 @@ final class RunningChecks: MeshPart {
 
   /// Checks that the same change sets give the same digest, on any node and at any time.
   private func compareDigest(_ node: SimulatedNode, _ zone: KnownZone, _ store: any ReplicaStore) throws {
-    guard try !isInsideUnit(store, zone.id), try !node.database.isCutting() else { return }
+    guard try !isInsideUnit(store, zone.id), try !node.database.isReverting() else { return }
     // If an app wrote within a flush, hashes may have values that are still pending.
     guard try plan.interruptions == 0 || store.localWrites.pendingCount() == 0 else { return }
     let (digest, heads) = (try store.zones.digest(zone.id), node.heads[zone.id] ?? [:])

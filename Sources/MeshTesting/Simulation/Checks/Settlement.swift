@@ -11,7 +11,7 @@ struct Settlement: MeshPart {
     guard zones.firstPrivateZone != nil, joins.unfinished.allSatisfy({ nodes[$0.node].isStopped }) else { return false }
     for node in honest {
       guard let store = node.store, try store.localWrites.pendingCount() == 0, try node.database.isInStep(),
-        try !node.database.isCutting(), try !waitsForAsset(node), isTold(node)
+        try !node.database.isReverting(), try !waitsForAsset(node), isTold(node)
       else { return false }
     }
     for zone in zones.all {
@@ -121,7 +121,7 @@ struct Settlement: MeshPart {
     return
       "\(role)\(vectors.joined())pending \(try store.localWrites.pendingCount())"
       + (try node.database.isInStep() ? "" : ", has not looked at its schema")
-      + (try node.database.isCutting() ? ", is not done with what was cut" : "")
+      + (try node.database.isReverting() ? ", is not done with what was cut" : "")
       + (try store.assets.wantedAssets(limit: 1).first.map { try sources($0) } ?? "")
   }
 

@@ -3,7 +3,7 @@ import MeshCore
 /// Reverts the change sets that authors wrote above a number. It computes the records that they touched again from the
 /// rest of the log. The result is the state of a node that never merged them. The log above the limit is deleted last,
 /// so that the work starts over after a crash.
-struct Cutter {
+struct Reverter {
   typealias State = ZoneRecords.State
 
   let transaction: Transaction
@@ -33,25 +33,25 @@ struct Cutter {
   {
     guard try transaction.catalog.heads.of(author, zone).stored > limit else { return limit }
     let end = try transaction.log.unitEnd(below: limit + 1, of: author, in: zone)
-    if end < limit { transaction.reached(.cutInsideUnit) }
+    if end < limit { transaction.reached(.revertInsideUnit) }
     return end
   }
 
-  /// Returns the limits of authors whose cut is not finished.
+  /// Returns the limits of authors whose change sets are not reverted completely.
   static func begun(_ transaction: Transaction, _ zone: ZoneCounters) throws -> [Author: UInt64] {
     var limits: [Author: UInt64] = [:]
     for head in try transaction.catalog.heads.all(zone.id) {
-      if let cut = head.cut { limits[try transaction.catalog.author(head.author)] = cut }
+      if let limit = head.revertsAbove { limits[try transaction.catalog.author(head.author)] = limit }
     }
     return limits
   }
 
-  /// Begins the cut, so that it continues after a crash. Returns the records that change sets above the limits touched.
+  /// Begins the revert, so that it continues after a crash. Returns the records that change sets above the limits touched.
   func mark() throws -> [RecordRef] {
     for (author, limit) in limits {
       var head = try transaction.catalog.heads.of(author, zone.id)
       guard head.stored > limit || head.applied > limit else { continue }
-      head.cut = limit
+      head.revertsAbove = limit
       try transaction.catalog.heads.save(head, zone.id)
     }
     return try touched()
@@ -192,7 +192,7 @@ struct Cutter {
       try transaction.log.truncate(
         above: limit, of: author, in: zone.id, areKept: aftermath[transaction.catalog.author(author)] == .receipt)
       guard head.stored > limit || head.applied > limit else { continue }
-      head.cut = nil
+      head.revertsAbove = nil
       let id = limit > 0 ? try transaction.log.id(limit, of: author, in: zone.id) : nil
       let atLimit = try transaction.log.time(limit, of: author, in: zone.id)
       head.malformed = nil

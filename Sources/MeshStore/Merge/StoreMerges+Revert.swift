@@ -1,36 +1,37 @@
 package import MeshCore
 
 extension StoreMerges {
-  package func isCutDue(_ limits: [Author: UInt64], zone: ZoneID) throws -> Bool {
+  package func isRevertDue(_ limits: [Author: UInt64], zone: ZoneID) throws -> Bool {
     try read { transaction in
       guard let row = try transaction.counters.read(zone) else { return false }
       return try transaction.catalog.heads.all(row.id).contains { head in
-        try head.cut != nil || limits[transaction.catalog.author(head.author)].map { head.stored > $0 } ?? false
+        try head.revertsAbove != nil
+          || limits[transaction.catalog.author(head.author)].map { head.stored > $0 } ?? false
       }
     }
   }
 
-  package func cut(
+  package func revert(
     _ limits: [Author: UInt64], aftermath: [Author: Aftermath], zone: ZoneID, _ reader: ChangeSetReader, now: Int64
   ) throws {
     var (limits, aftermath) = (limits, aftermath)
     let touched = try write { transaction -> [RecordRef] in
       try requireNothingPending(transaction)
       let row = try transaction.counters.obtain(zone)
-      for (author, limit) in try Cutter.begun(transaction, row) {
-        transaction.reached(.cutResumed)
+      for (author, limit) in try Reverter.begun(transaction, row) {
+        transaction.reached(.revertResumed)
         // Some of these change sets are reverted already, so the rest is reverted as well. Those that are valid now
         // will arrive again.
         if limits[author] == nil { aftermath[author] = .kept }
         limits[author] = min(limits[author] ?? limit, limit)
       }
-      return try Cutter(transaction, row, reader, limits).mark()
+      return try Reverter(transaction, row, reader, limits).mark()
     }
     guard !limits.isEmpty else { return }
     try restate(touched, zone, reader, limits, aftermath, now: now)
     try write { transaction in
       let row = try transaction.counters.obtain(zone)
-      try Cutter(transaction, row, reader, limits).finish(aftermath)
+      try Reverter(transaction, row, reader, limits).finish(aftermath)
     }
   }
 
@@ -47,7 +48,7 @@ extension StoreMerges {
         uniquingKeysWith: { first, _ in first })
     }
     let touched = try write { transaction in
-      try Cutter(transaction, try transaction.counters.obtain(zone), reader, limits).touched()
+      try Reverter(transaction, try transaction.counters.obtain(zone), reader, limits).touched()
     }
     try restate(touched, zone, reader, limits, [:], now: now)
     try write { transaction in
@@ -74,14 +75,14 @@ extension StoreMerges {
     let readers = { (other: ZoneID) -> ChangeSetReader? in other == zone ? reader : nil }
     for group in refs.slices(of: StoreLimits.restatedTogether) {
       let replay = try read { transaction in
-        guard let row = try transaction.counters.read(zone) else { return Cutter.Replay() }
-        return try Cutter(transaction, row, reader, limits).replay(group, aftermath)
+        guard let row = try transaction.counters.read(zone) else { return Reverter.Replay() }
+        return try Reverter(transaction, row, reader, limits).replay(group, aftermath)
       }
       for slice in group.slices(of: Choices.slice) {
         try writeRefusing(notingAt: now, readers) { transaction, refused in
           try requireNothingPending(transaction)
-          let cutter = try Cutter(transaction, try transaction.counters.obtain(zone), reader, limits)
-          try transaction.applying { try cutter.restate(slice, replay, refused, aftermath, now: now) }
+          let reverter = try Reverter(transaction, try transaction.counters.obtain(zone), reader, limits)
+          try transaction.applying { try reverter.restate(slice, replay, refused, aftermath, now: now) }
         }
       }
     }

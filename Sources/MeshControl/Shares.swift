@@ -75,6 +75,8 @@ public struct ShareReport: Codable, Hashable, Sendable {
   @OrNull public var epoch: String?
   /// The time of the last change set that is merged here, by its writer's clock. It is nil if there is none.
   @OrNull public var lastActivity: Date?
+  /// The number of writes that were made here and are not in the share. See ``StatusReport/receipts``.
+  public var receipts: Int
   /// The other accounts that are, or were, members.
   public var participants: [Participant]
   /// Every invite of the share, also those that are used up, expired or revoked.
@@ -161,13 +163,13 @@ public struct ShareReport: Codable, Hashable, Sendable {
   package init(
     id: String, title: String, table: String, key: ReportedValue, owner: String, ownerName: String? = nil,
     role: Role, stopped: Bool, reason: String?, cannotWrite: String? = nil, records: Int, epoch: String?,
-    lastActivity: Date?,
-    participants: [Participant], invites: [Invite]
+    lastActivity: Date?, receipts: Int = 0, participants: [Participant], invites: [Invite]
   ) {
     (self.id, self.title, self.table, self.key, self.owner, self.role) = (id, title, table, key, owner, role)
     self.ownerName = ownerName
     (self.stopped, self.reason, self.cannotWrite, self.records) = (stopped, reason, cannotWrite, records)
-    (self.epoch, self.lastActivity, self.participants, self.invites) = (epoch, lastActivity, participants, invites)
+    (self.epoch, self.lastActivity, self.receipts) = (epoch, lastActivity, receipts)
+    (self.participants, self.invites) = (participants, invites)
   }
 }
 

@@ -52,6 +52,7 @@ struct ShareCommand: AsyncParsableCommand {
     } else if let reason = share.cannotWrite {
       Output.print("This machine can't write to the share: \(printable(reason)).")
     }
+    if share.receipts > 0 { Output.print("\(Output.receipts(share.receipts, of: share.id)).") }
     var people = TextTable("ACCOUNT", "STATUS", "PERMISSION", "DEVICES")
     for one in share.participants {
       people.add(

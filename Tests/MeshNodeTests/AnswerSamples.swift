@@ -60,6 +60,7 @@ enum AnswerSamples {
   static let share = ShareReport(
     id: "zone-2", title: "list", table: "lists", key: .text("a"), owner: "account-1", role: .owner, stopped: true,
     reason: "stopped", cannotWrite: "revoked", records: 3, epoch: "epoch-1", lastActivity: when,
+    receipts: 2,
     participants: [
       .init(
         account: "account-2", name: "bob", status: .accepted, permission: .readOnly,

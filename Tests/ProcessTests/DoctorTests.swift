@@ -121,21 +121,6 @@ extension Daemons {
       }
     }
 
-    @Test("track warns if the table has another key on another device")
-    func differentKey() async throws {
-      try await MeshProcess.pair { tower, laptop, _ in
-        try await tower.sqlite("CREATE TABLE codes (id TEXT PRIMARY KEY NOT NULL, text TEXT)")
-        try await tower.done("track", "codes")
-        try await tower.settled(with: "laptop")
-        try await laptop.sqlite("CREATE TABLE codes (id INTEGER PRIMARY KEY, text TEXT)")
-        let tracked = try await laptop.done("track", "codes", "--integer-keys")
-        #expect(tracked.stderr.contains("warning: The key of codes is"))
-        #expect(tracked.stderr.contains("on tower"))
-        let fault = try #require(try await faults(laptop)["table"])
-        #expect(fault.what.contains("The key of codes is"))
-      }
-    }
-
     @Test("the doctor reports held records and a peer's address that doesn't answer")
     func recordsThatAreHeldAndAddressesThatNobodyAnswersAreNamed() async throws {
       try await MeshProcess.pair { tower, laptop, _ in

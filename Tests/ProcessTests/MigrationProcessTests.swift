@@ -233,7 +233,7 @@ extension Daemons {
           #expect(
             held.contains("part") && held.contains("the table has another key on the machine that wrote the record"))
           let doctor = try await node.run("doctor")
-          #expect(doctor.status == 1 && doctor.stdout.contains("part"))
+          #expect(doctor.status == 1 && doctor.stdout.contains("The key of part is"))
         }
         try await laptop.done("held", "discard", "part", "'1'", "--yes")
         try await laptop.settled(with: "tower")

@@ -70,10 +70,12 @@ extension Daemons {
         try await eventually("he is told of what was not taken") { try await !bob.status().receipts.isEmpty }
         let told = try await bob.run("status").stdout
         #expect(told.contains("mesh share receipt \(try await share(bob).id)"))
-        #expect(try await bob.run("doctor").stdout.contains("mesh share receipt"))
+        let advice = try await bob.run("doctor")
+        #expect(advice.status == 1 && advice.stdout.contains("mesh share receipt"))
+        #expect(try await bob.run("wait").stdout.contains("not in a share: mesh share receipt"))
         let receipt = try await bob.run("share", "receipt", String(try await share(bob).id.prefix(12))).stdout
         // He may have signed it before or after he heard of the change to read-only.
-        let reasons = ["\ncut: the account lost", "\nnot-permitted: when this device"]
+        let reasons = ["\nnot-confirmed: the account lost", "\nnot-permitted: when this device"]
         #expect(receipt.contains("text    bread") && reasons.contains { receipt.contains($0) })
         #expect(try await bob.run("share", "receipt", "Shared", "--restore", "--discard").status == 2)
         let discarded = try await bob.run("share", "receipt", "Shared", "--discard").stdout

@@ -43,6 +43,7 @@ struct ShareAnswers: NodePart {
       lastActivity: try store.log.mergedTips(zone).values.map(\.time).max().map {
         Date(milliseconds: $0.milliseconds)
       },
+      receipts: try store.zones.receiptCounts()[zone] ?? 0,
       participants: state.participants.sorted { $0.key < $1.key }.map {
         participantReport($0.key, $0.value, name: names[$0.key], isStopped: state.isStopped)
       },
@@ -174,6 +175,7 @@ struct ShareAnswers: NodePart {
       try await takeInWrites()
       if request.force != true { try checkDelivered(zone) }
       try replica.shares.leave(zone, keepingCopy: request.keepCopy ?? false, now: time.now)
+      try await waitUntilEmpty(zone)
     case .stop: try replica.shares.stop(zone, now: time.now)
     case .rename:
       let title = try needed(request.title, "title")
@@ -181,6 +183,16 @@ struct ShareAnswers: NodePart {
       try replica.shares.rename(zone, title, now: time.now)
     }
     return try report(zone)
+  }
+
+  /// Waits a moment until the rows of a share have left the tables, so that the answer counts the writes that became
+  /// receipts.
+  private nonisolated(nonsending) func waitUntilEmpty(_ zone: ZoneID) async throws {
+    let deadline = ContinuousClock.now + .seconds(1)
+    while try store.zones.digest(zone).records > 0, ContinuousClock.now < deadline {
+      try await takeInWrites()
+      try await Task.sleep(for: Self.look)
+    }
   }
 
   /// Throws a `Refusal` if BLOBs that this account wrote would be lost for the others.

@@ -162,10 +162,14 @@ struct ZoneChecks: NodePart {
 
   /// Returns the writes made here that are not in their shares. They stay until somebody restores or discards them.
   func receiptChecks() throws -> [HealthCheck] {
-    try ShareAnswers(context: context).receiptCounts().sorted { $0.key < $1.key }.map { share, count in
-      HealthCheck(
+    try store.zones.receiptCounts().sorted { $0.key < $1.key }.compactMap { zone, count in
+      guard let state = replica.shareState(zone) else { return nil }
+      let share = zone.description
+      let mayWrite = state.permission(replica.account.id) == .readWrite
+      return HealthCheck(
         "receipt", .warning, "Writes made here that are not in the share \(printable(share)): \(count).",
-        wayOut: "mesh share receipt \(share) shows them. --restore writes them again, and --discard forgets them.",
+        wayOut: "mesh share receipt \(share) shows them, and --discard forgets them. --restore writes them again"
+          + (mayWrite ? "." : ", once this account may write to the share."),
         figures: ["writes": count])
     }
   }

@@ -18,6 +18,12 @@ struct SchemaAdopter: InTransaction {
     var missing = StoreSchema.Missing(
       table: description.name, exists: here != nil, columns: lacking.map { description.columns[$0].name },
       former: try TableRenaming(transaction: transaction).formerName(description, trusted), statements: [])
+    if here == nil, let name = try transaction.tableList.newName(of: description.name) {
+      missing.refusal =
+        "it was renamed to \(name) here; rename \(name) back to \(description.name), or run mesh untrack \(description.name) and "
+        + "mesh track \(name) on every machine"
+      return missing
+    }
     if let former = missing.former {
       missing.statements = [TableRenaming(transaction: transaction).sql(former, to: description.name)]
       return missing
@@ -35,7 +41,8 @@ struct SchemaAdopter: InTransaction {
       missing.statements = plan.statements.map(\.sql)
       missing.leftOut = plan.leftOut.map { $0.text(table: description.name) }
     } catch let error as FormatError {
-      missing.refusal = "its description breaks a rule: \(error)"
+      missing.refusal =
+        "its description breaks a rule (\(error)); create it yourself, and run mesh track \(description.name)"
     }
     return missing
   }

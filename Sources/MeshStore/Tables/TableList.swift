@@ -155,6 +155,18 @@ struct TableList {
       """, [.text(name)])
   }
 
+  /// Returns the present name of a synchronized table that was renamed here while its new name isn't synchronized. Nil if
+  /// the table is in the file, or was dropped.
+  func newName(of name: String) throws -> String? {
+    try sql.first(
+      """
+      SELECT s.name FROM mesh_table JOIN main.sqlite_schema s ON s.rowid = successor_row
+      WHERE mesh_table.name = ? AND tracked = 1 AND schema_row IS NULL
+        AND s.type = 'table' AND s.name = successor COLLATE NOCASE
+      """, [.text(name)]
+    ) { $0.text(0) }
+  }
+
   /// Returns the missing table that was renamed to this name.
   func former(of name: String) throws -> Int64? {
     try sql.integer(

@@ -81,8 +81,14 @@ class Session:
     def wait(self, condition, timeout=30, what="an answer"):
         """Waits until a condition holds; fails when the session ends or the time is over."""
         deadline = time.monotonic() + timeout
+
+        def holds():
+            # The thread that reads changes what conditions look at.
+            with self.member.lock:
+                return condition()
+
         with self._arrived:
-            while not condition():
+            while not holds():
                 if self.ended is not None:
                     raise Refused(self.goodbye or (0, f"no goodbye: {self.ended!r}"))
                 left = deadline - time.monotonic()

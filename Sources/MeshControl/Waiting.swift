@@ -182,7 +182,8 @@ public struct WaitReport: Codable, Hashable, Sendable {
   /// The number of records that are held here, by reason. See ``HeldReport/counts``.
   public var held: [String: Int]
 
-  /// The tables whose writes this node doesn't capture, because their keys are not those of other devices.
+  /// The tables whose writes this node doesn't capture, because their keys are not those of other devices, or because they
+  /// were renamed and aren't tracked under their new names.
   public var uncaptured: [String]
   /// The number of rows that vanished from a table unnoticed, by table: SQLite calls no trigger for a row that a program
   /// replaces by its `rowid`.

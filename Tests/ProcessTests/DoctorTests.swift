@@ -97,6 +97,10 @@ extension Daemons {
         let gone = try #require(try await faults(mesh)["table"])
         #expect(gone.what.contains("tags") && gone.what.contains("renamed to labels"))
         #expect(gone.wayOut?.contains("mesh track labels") == true)
+        _ = try await mesh.serve()
+        try await eventually("status has an alarm") {
+          try await mesh.run("status").stdout.contains("No write to labels is captured. mesh doctor says why.")
+        }
       }
     }
 

@@ -41,7 +41,7 @@ struct Doctor: NodePart {
   func alarms() throws -> [String] {
     let checks =
       try [node.configurationCheck(), node.workCheck(), file.logCheck(), node.deviceCheck()] + zones.zoneChecks()
-      + clock.clockChecks() + zones.digestChecks()
+      + clock.clockChecks() + zones.digestChecks() + file.uncapturedChecks()
     return checks.filter { $0.state == .alarm }.map(Self.text)
   }
 

@@ -115,6 +115,13 @@ struct FileChecks: NodePart {
     return (checks + (try repairChecks())).or("capture", "Every synchronized table is captured.")
   }
 
+  /// Returns the alarms of tables that `captureChecks` looks at more closely.
+  func uncapturedChecks() throws -> [HealthCheck] {
+    try store.capture.uncapturedTables().map {
+      HealthCheck("table", .alarm, "No write to \(printable($0)) is captured.", wayOut: "mesh doctor says why.")
+    }
+  }
+
   private func check(_ fault: StoreCapture.Fault) -> HealthCheck {
     switch fault {
     case .tableMissing(let table, let fate):

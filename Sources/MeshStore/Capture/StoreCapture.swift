@@ -67,7 +67,7 @@ package final class StoreCapture: CaptureStore, StorePart {
     }
   }
 
-  /// Returns the tables whose writes are not captured, because their keys don't fit.
+  /// Returns the tables whose writes are not captured, because their keys don't fit or they were renamed.
   package func uncapturedTables() throws -> [String] { try read { try $0.tableList.uncaptured() } }
 
   /// Returns the tables that lack rows of records that they show, with the number of these rows, if no write is

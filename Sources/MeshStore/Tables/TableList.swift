@@ -66,11 +66,13 @@ struct TableList {
     try sql.exists("SELECT 1 FROM mesh_table WHERE id = ? AND id IN (\(Self.untracked))", [.integer(table)])
   }
 
-  /// Returns the tables that are here and not captured, because their keys don't fit.
+  /// Returns the tables that are here and not captured, because their keys don't fit, or because they were renamed and
+  /// their new names aren't synchronized.
   func uncaptured() throws -> [String] {
     try sql.all(
       """
-      SELECT s.name FROM mesh_table JOIN main.sqlite_schema s ON s.type = 'table' AND s.name = mesh_table.name COLLATE NOCASE
+      SELECT s.name FROM mesh_table JOIN main.sqlite_schema s ON s.type = 'table' AND (
+        s.name = mesh_table.name COLLATE NOCASE OR s.rowid = successor_row AND s.name = successor COLLATE NOCASE)
       WHERE tracked AND layout IS NOT NULL AND schema_row IS NULL ORDER BY s.name
       """
     ) { $0.text(0) }

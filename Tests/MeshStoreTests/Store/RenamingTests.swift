@@ -304,7 +304,9 @@ import Testing
     try tell(a, of: b)
     let refusal = try a.store.schema.missing().first?.refusal
     #expect(refusal?.contains("it was renamed to u here") == true, "an empty t beside u would hide its writes")
+    #expect(try a.store.capture.uncapturedTables() == ["u"] && a.store.capture.unsent(Peer.zone) == .unsendable)
     try a.store.tables.untrack(["t"])
+    #expect(try a.store.capture.uncapturedTables().isEmpty && a.store.capture.unsent(Peer.zone) == .nothing)
     #expect(try a.store.schema.missing() == [])
     try a.store.tables.track(tables: ["u"], now: a.now)
     #expect(try a.store.schema.missing() == [])

@@ -189,7 +189,7 @@ public struct WaitReport: Codable, Hashable, Sendable {
   /// replaces by its `rowid`.
   public var vanished: [String: Int]
 
-  /// The number of writes made here that are not in the share they were made for, by share. See
+  /// The number of writes made here that are not in the share they were made for, by the share's id. See
   /// ``StatusReport/receipts``.
   public var receipts: [String: Int]
 

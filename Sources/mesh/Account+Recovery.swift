@@ -33,6 +33,8 @@ extension Account {
       } else {
         Output.print(key)
       }
+      // A key that nobody could read stays.
+      try Output.requirePrinted()
       guard yes || askForConfirmation() else {
         throw Refusal(
           code: "recovery.kept",

@@ -49,6 +49,7 @@ struct Mesh: AsyncParsableCommand {
           var command = command
           try command.run()
         }
+        try Output.requirePrinted()
       } catch let error as ValidationError {
         // The parser has ended and no longer knows the command. It would print the usage of mesh itself.
         throw words.fault(error.message)

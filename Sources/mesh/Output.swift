@@ -2,21 +2,50 @@ import Glibc
 import MeshControl
 import MeshCore
 import MeshNode
+import Synchronization
 
 /// Prints the facts of a command on standard output, and everything else on standard error.
 enum Output {
   /// Prints one or more lines. They must consist of fixed texts, or have gone through `printable`.
-  static func print(_ text: String) { Swift.print(text) }
+  static func print(_ text: String) {
+    let fault = write("\(text)\n", to: STDOUT_FILENO)
+    outputFault.withLock { $0 = $0 ?? fault }
+  }
+
+  /// The error number of the first text that could not be printed.
+  private static let outputFault = Mutex<Int32?>(nil)
+
+  /// Throws a `Refusal` if a printed text is lost, as on a full disk.
+  static func requirePrinted() throws {
+    guard let fault = outputFault.withLock({ $0 }) else { return }
+    throw Refusal(
+      code: "output.failed",
+      message: "the output can't be written (\(String(cString: strerror(fault)))), so it is incomplete.")
+  }
+
+  /// Writes a text at once. Returns the error number if that fails.
+  private static func write(_ text: String, to file: Int32) -> Int32? {
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+      } else if errno == EAGAIN {
+        var output = pollfd(fd: file, events: Int16(POLLOUT), revents: 0)
+        poll(&output, 1, -1)
+      } else if errno != EINTR {
+        return errno
+      }
+    }
+    return nil
+  }
 
   static func json(_ report: some Encodable) throws {
     print(String(decoding: try ControlJSON.encode(report, pretty: true), as: UTF8.self))
   }
 
   static func note(_ text: String) {
-    // Facts that were printed before come first, even if standard output is a pipe that waits for more.
-    fflush(nil)
-    let bytes = Array("\(text)\n".utf8)
-    _ = write(STDERR_FILENO, bytes, bytes.count)
+    _ = write("\(text)\n", to: STDERR_FILENO)
   }
 
   /// Prints a refusal. It may quote texts of a peer, so control characters are removed from each line.

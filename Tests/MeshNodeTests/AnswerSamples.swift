@@ -173,7 +173,7 @@ enum AnswerSamples {
         ], assets: missing, locked: "locked by process 7", clock: "the clock is ahead"),
       WaitReport(
         pending: 0, tooLong: 0, members: [], held: ["constraint": 2], uncaptured: ["tags"], vanished: ["notes": 1],
-        receipts: ["Groceries": 2], absent: [.init(device: "device-2", name: "laptop", changeSets: 3)]),
+        receipts: ["zone-2": 2], absent: [.init(device: "device-2", name: "laptop", changeSets: 3)]),
       TrackReport(
         tables: [.init(name: "notes", isPrivate: true, isShareable: false, rows: 3, wasTracked: true)],
         warnings: ["Keys differ."]),

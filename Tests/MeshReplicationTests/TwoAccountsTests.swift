@@ -13,7 +13,7 @@ import Testing
     let both = try [TestAccount(devices: 2, seed: 3), TestAccount(devices: 1, seed: 4)].sorted {
       $0.state.id < $1.state.id
     }
-    for (reverter, other) in [(both[0], both[1]), (both[1], both[0])] {
+    for (revoker, other) in [(both[0], both[1]), (both[1], both[0])] {
       let nonce = [UInt8](repeating: 7, count: 32)
       let zone = try #require(ZoneID(cryptography.hash(owner.state.id.bytes + nonce)))
       var people = ZonePeople(zone)
@@ -21,12 +21,12 @@ import Testing
       for account in both {
         people.meet(.participant(account.state.id, .readWrite, invite: nil, cuts: [:]), cryptography)
       }
-      let device = reverter.devices[0]
-      let cut = DeviceCut(try reverter.device(0), last: nil, heads: [:], zone: zone, sign: reverter.key.sign)
+      let device = revoker.devices[0]
+      let cut = DeviceCut(try revoker.device(0), last: nil, heads: [:], zone: zone, sign: revoker.key.sign)
       let record = try ControlRecord(
         zone: zone, parents: [#require(ControlID(nonce))], number: 1, previous: nil, act: .cut(cut),
         secrets: owner.devices[0], cryptography)
-      let before = Accounts([owner.state, reverter.state, other.state])
+      let before = Accounts([owner.state, revoker.state, other.state])
       #expect(record.isSound(people, before, cryptography))
       // Now the other account shows a certificate for the same device.
       let request = try #require(CertificateRequest(name: "x", for: other.state.id, secrets: device))
@@ -36,9 +36,9 @@ import Testing
         issued: 1,
         sign: other.key.sign)
       grown.insert(certificate, cryptography)
-      #expect(record.isSound(people, Accounts([owner.state, reverter.state, grown]), cryptography))
+      #expect(record.isSound(people, Accounts([owner.state, revoker.state, grown]), cryptography))
       // One of the device's accounts must have signed the cut.
-      let forged = DeviceCut(try reverter.device(0), last: nil, heads: [:], zone: zone, sign: owner.key.sign)
+      let forged = DeviceCut(try revoker.device(0), last: nil, heads: [:], zone: zone, sign: owner.key.sign)
       let lie = try ControlRecord(
         zone: zone, parents: [#require(ControlID(nonce))], number: 1, previous: nil, act: .cut(forged),
         secrets: owner.devices[0], cryptography)

@@ -1,4 +1,5 @@
 import MeshControl
+import MeshCore
 import MeshStore
 
 /// Handles `mesh backup`.
@@ -6,6 +7,11 @@ struct BackupAnswers: NodePart {
   let context: NodeContext
 
   nonisolated(nonsending) func backup(to file: String) async throws -> BackupReport {
+    guard file.hasPrefix("/") else {
+      throw Refusal(
+        code: "backup.path",
+        message: "\(printable(file)) is no absolute path, and the node has another directory than you.", exit: .usage)
+    }
     let path = store.place
     let bytes: Int64
     if store.file.whereabouts == .here, database.suspension == nil {

@@ -185,8 +185,8 @@ struct ShareAnswers: NodePart {
     return try report(zone)
   }
 
-  /// Waits a moment until the rows of a share have left the tables, so that the answer counts the writes that became
-  /// receipts.
+  /// Waits a second until the rows of a share have left the tables, so that the answer counts most of the writes that
+  /// became receipts. Without a daemon, it does the work, for as long as a request may take.
   private nonisolated(nonsending) func waitUntilEmpty(_ zone: ZoneID) async throws {
     let deadline = ContinuousClock.now + .seconds(1)
     while try store.zones.digest(zone).records > 0, ContinuousClock.now < deadline {

@@ -56,7 +56,9 @@ struct OpenDatabase {
   ) throws {
     let vault = HomeVault(home: home)
     let hasSigned = try vault.hasSigned()
-    if hasSigned, !isAppOwned { try Self.requireTables(path, home) }
+    // A home gets the keys of its first zone once its database is open.
+    let wasOpen = try hasSigned || !vault.zones().isEmpty
+    if wasOpen, !isAppOwned { try Self.requireTables(path, home) }
     var lock = FileIdentity(at: path) == nil ? nil : try DatabaseLock(database: path, home: home)
     let store = try Self.store(path, home, keys.cryptography, lockPatience, prepareConnection)
     do {
@@ -94,7 +96,7 @@ struct OpenDatabase {
     throw Refusal(
       code: "database.other",
       message:
-        "\(path) has nothing of mesh, although this device has synchronized its database: another file has taken its place, "
+        "\(path) has nothing of mesh, although this node has used its database before: another file has taken its place, "
         + "or it is a copy from before mesh init. So nothing is synchronized. Put the right file there. If this is the right "
         + "file: mesh accept-file"
     )

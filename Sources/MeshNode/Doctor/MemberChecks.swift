@@ -84,7 +84,7 @@ struct MemberChecks: NodePart {
       }
       var way = isUntracked ? "mesh track \(one.table)" : "mesh schema --apply creates it, and mesh schema shows how."
       if let refusal = one.refusal {
-        way = "mesh can't do it: \(printable(refusal))."
+        way = "mesh schema --apply leaves \(one.table) out: \(printable(refusal))."
       }
       return HealthCheck(
         "schema", .warning, "\(what) What is written there is kept here, and not shown.", wayOut: way)

@@ -14,6 +14,9 @@ package final class DeviceAdmission: Part {
 
   /// Creates an invite that admits one device to the account until `expires` (milliseconds since 1970).
   package func issueInvite(expires: Int64, addresses: [String], now: Moment) throws -> DeviceInviteContent {
+    guard certificate != nil else {
+      throw ReplicaError.notReady("the account revoked this device, so it can't invite another")
+    }
     let power = try administration.power(to: "invite a device")
     guard account.hasRoom(under: power.authority) else { throw ReplicaError.notReady(AccountPower.isUsedUp) }
     guard expires > now.wall else {

@@ -36,7 +36,8 @@ extension StoreCapture {
       let gone = try TrackedTable.all(transaction.db).filter { $0.schema == nil }.map { table -> (String, Fate) in
         // Nobody has looked since the table disappeared.
         let seen: Fate? = renamed[table.id].map(Fate.renamed) ?? (table.schemaRow == nil ? nil : .dropped)
-        let fate = seen ?? noted[table.name] ?? .notKnown
+        let kept = try transaction.tableList.newName(of: table.name).map(Fate.renamed)
+        let fate = seen ?? noted[table.name] ?? kept ?? .notKnown
         if case .renamed(let name) = fate, try TableSchema.kind(transaction.db, name) == nil {
           return (table.name, Fate.notKnown)
         }

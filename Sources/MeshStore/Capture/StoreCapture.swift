@@ -27,7 +27,8 @@ package final class StoreCapture: CaptureStore, StorePart {
       let readded = try read { try ReaddedColumns.find($0) }
       let (wasSilent, findings) = try write { try SchemaChange(transaction: $0).note(readded) }
       repairs.note(wasSilent: wasSilent, findings)
-      let faults = try read { try $0.trackingFaults() }
+      // The change is told even if its faults can't be read now.
+      let faults = (try? read { try $0.trackingFaults() }) ?? []
       return .schemaChanged(findings.compactMap(\.notice) + faults.map(\.notice))
     case .recall:
       // Programs don't wait while a million notes are read.

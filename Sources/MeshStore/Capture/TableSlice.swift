@@ -313,7 +313,7 @@ extension TableSlice {
       try table.references.contains { reference in
         let value = row[reference.column]
         guard value != .null, let parent = transaction.catalog.table(reference.parent) else { return false }
-        return try !transaction.sql.exists(parent.selectKey, [value])
+        return try !parent.hasParent(value, transaction.sql)
       }
     }
 

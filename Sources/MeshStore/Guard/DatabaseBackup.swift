@@ -42,13 +42,15 @@ package enum DatabaseBackup {
     return FileStatus(path: target)?.size ?? 0
   }
 
-  /// Gives the copy the group of the database and the group's permissions, so that its programs can open the copy in the
-  /// database's place. Other users get none: a directory may hide the database from them, and not the copy.
+  /// Gives the copy the group of a database that the group may write, so that its programs can open the copy in the
+  /// database's place. Nobody else may open it, because a directory may hide the database and not the copy.
   private static func copyPermissions(of source: String, to target: String) {
     var (from, to) = (stat(), stat())
     guard stat(source, &from) == 0, stat(target, &to) == 0 else { return }
-    guard from.st_gid == to.st_gid || chown(target, uid_t.max, from.st_gid) == 0 else { return }
-    chmod(target, 0o600 | from.st_mode & 0o060)
+    guard from.st_mode & 0o060 == 0o060, from.st_gid == to.st_gid || chown(target, uid_t.max, from.st_gid) == 0 else {
+      return
+    }
+    chmod(target, 0o660)
   }
 
   private static func copyPages(_ source: OpaquePointer, to target: String) throws {

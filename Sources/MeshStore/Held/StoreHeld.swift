@@ -181,7 +181,7 @@ struct HeldRecords: InTransaction {
     for reference in table.references where !reference.isReset {
       let value = record.extra[table.columns[reference.column].id] ?? table.defaultValue(reference.column)
       guard value != .null, let parent = catalog.table(reference.parent) else { continue }
-      if try !sql.exists(parent.selectKey, [value]) {
+      if try !parent.hasParent(value, sql) {
         missing.append(RecordRef(table: parent.id, key: parent.parentKey(value)))
       }
     }

@@ -88,8 +88,8 @@ package enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
     case .noHistory(let table):
       "the log does not have the values that the record of \(table) had before it was deleted."
     case .assetGone(let column):
-      "this machine does not have the bytes of the former BLOB of \(column). Run the same command on a machine that had it: "
-        + "each keeps what others overwrote, up to keep-blobs in its config.toml."
+      "this machine does not have the bytes of the former BLOB of \(column). On a machine that had it, run mesh "
+        + "restore TABLE KEY --column \(column): each keeps what others overwrote, up to keep-blobs in its config.toml."
     case .stillShown(let column):
       "the row still shows the former BLOB in \(column), because the newer one is not on this machine. Run mesh asset fetch "
         + "TABLE KEY first: then this machine keeps the former BLOB, and this command restores it. If no device has the newer one "

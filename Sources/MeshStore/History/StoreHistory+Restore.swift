@@ -378,7 +378,7 @@ struct Restorer: InTransaction {
   private func missingParents(_ table: TableForm, _ values: [Int64: Value]) throws -> [HeldEntry.Awaited] {
     try table.references.compactMap { reference in
       guard !reference.isReset, let value = values[table.columns[reference.column].id], value != .null,
-        let parent = catalog.table(reference.parent), try !sql.exists(parent.selectKey, [value])
+        let parent = catalog.table(reference.parent), try !parent.hasParent(value, sql)
       else { return nil }
       return HeldEntry.Awaited(table: parent.schema.name, key: parent.parentKey(value), zone: nil)
     }

@@ -394,7 +394,7 @@ final class Materialiser {
   ///   affect the child.
   /// - Returns: True if the parent is present.
   private func findParent(_ ref: RecordRef, _ table: TableForm, _ value: Value, for child: RecordRef?) throws -> Bool {
-    let hasRow = try records.hasRow(table, value)
+    let hasRow = try table.hasParent(value, sql)
     guard let child else {
       if hasRow || !notes.isPartial { return hasRow }
       return try records.load(ref)?.isShown ?? false

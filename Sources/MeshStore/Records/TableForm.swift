@@ -243,6 +243,9 @@ final class TableForm {
     try isHere && keeps(key) && sql.exists(selectKey, [key])
   }
 
+  /// Returns whether a reference finds its parent in this table. As SQLite does, it converts the value to the key's type.
+  func hasParent(_ value: Value, _ sql: Connection) throws -> Bool { try isHere && sql.exists(selectKey, [value]) }
+
   /// Returns the key of the parent in this table that a child's value names.
   func parentKey(_ value: Value) -> Value {
     switch (value, keyAffinity) {

@@ -77,8 +77,8 @@ extension SchemaDescription {
 
   /// Returns why a table can't be synchronized whose key isn't that of this description, and the ways out.
   func needsItsKey(in other: SchemaDescription) -> String {
-    "its primary key is \(other.definition(other.key)) here and \(definition(key)) on another device, so the records of one "
-      + "could not be shown on the other; re-create the table here with that key, or copy its rows into a table of "
+    "its primary key is \(other.definition(other.key)) here and \(definition(key)) on another device, so the two would not "
+      + "agree which rows are one record; re-create the table here with that key, or copy its rows into a table of "
       + "another name"
   }
 

@@ -18,7 +18,7 @@ package struct StoreTables: StorePart {
   ///     that were private stay so.
   ///   - integerKeys: True if equal integer keys of two machines may be one record.
   /// - Throws: `StoreError` (`schemaRefused`) with every reason of every table. A table whose key identifies other
-  ///   records than on another device of this account is refused too, because its records would be held on both.
+  ///   records than on other devices of this account is refused too.
   /// - Returns: The tables, in the given order.
   @discardableResult
   package func track(
@@ -161,10 +161,12 @@ struct TableInstaller: InTransaction {
   ) throws {
     let others = try ForeignSchemas(transaction: transaction).list(trusts: trusts).filter { trusts($0.device) }
     let found = try names.compactMap { name -> TrackingRules.Violation? in
+      let described = others.map(\.table).filter { $0.name.folded == name.folded }
+      // If the others disagree already, the key of one of them is no worse.
       guard try TrackedTable.read(db, name: name) == nil, let here = try TableSchema.read(db, name)?.travelling,
-        let other = others.first(where: { $0.table.name.folded == name.folded && $0.table.hasOtherKeys(than: here) })
+        let other = described.first, described.allSatisfy({ $0.hasOtherKeys(than: here) })
       else { return nil }
-      return TrackingRules.Violation(table: here.name, text: other.table.needsItsKey(in: here))
+      return TrackingRules.Violation(table: here.name, text: other.needsItsKey(in: here))
     }
     guard !found.isEmpty else { return }
     let broken = try TrackingRules.violations(db, tables: names, private: privateTables, integerKeys: true)

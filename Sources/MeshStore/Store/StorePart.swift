@@ -8,9 +8,10 @@ extension StorePart {
   /// The accounts of devices.
   var owners: Accounts { access.owners }
 
-  /// Returns whether a device has a certificate of this account.
+  /// Returns whether a device has a certificate of this account, and isn't revoked.
   func isOfThisAccount(_ device: DeviceID) -> Bool {
-    owners.account(certifying: device) == access.device.flatMap(owners.account(certifying:))
+    let own = access.device.flatMap(owners.account(certifying:))
+    return owners.account(certifying: device) == own && own.flatMap { owners[$0] }?.isExcluded(device) != true
   }
 
   func read<T>(_ body: (Transaction) throws -> T) throws -> T { try access.read(body) }

@@ -71,9 +71,9 @@ struct TableList {
   func uncaptured() throws -> [String] {
     try sql.all(
       """
-      SELECT s.name FROM mesh_table JOIN main.sqlite_schema s ON s.type = 'table' AND (
-        s.name = mesh_table.name COLLATE NOCASE OR s.rowid = successor_row AND s.name = successor COLLATE NOCASE)
-      WHERE tracked AND layout IS NOT NULL AND schema_row IS NULL ORDER BY s.name
+      SELECT s.name FROM mesh_table AS t JOIN main.sqlite_schema s
+        ON s.type = 'table' AND (s.name = t.name COLLATE NOCASE OR s.name = t.successor COLLATE NOCASE)
+      WHERE tracked AND layout IS NOT NULL AND schema_row IS NULL AND \(Self.isNoOther) ORDER BY s.name
       """
     ) { $0.text(0) }
   }
@@ -162,12 +162,18 @@ struct TableList {
   func newName(of name: String) throws -> String? {
     try sql.first(
       """
-      SELECT s.name FROM mesh_table JOIN main.sqlite_schema s ON s.rowid = successor_row
-      WHERE mesh_table.name = ? AND tracked = 1 AND schema_row IS NULL
-        AND s.type = 'table' AND s.name = successor COLLATE NOCASE
+      SELECT s.name FROM mesh_table AS t JOIN main.sqlite_schema s
+        ON s.type = 'table' AND s.name = t.successor COLLATE NOCASE
+      WHERE t.name = ? AND tracked AND schema_row IS NULL AND \(Self.isNoOther)
       """, [.text(name)]
     ) { $0.text(0) }
   }
+
+  /// Whether the table `s` of the file isn't captured as another one than `t`.
+  private static let isNoOther = """
+    NOT EXISTS (
+      SELECT 1 FROM mesh_table AS o WHERE o.name = s.name COLLATE NOCASE AND o.tracked AND o.schema_row IS NOT NULL)
+    """
 
   /// Returns the missing table that was renamed to this name.
   func former(of name: String) throws -> Int64? {

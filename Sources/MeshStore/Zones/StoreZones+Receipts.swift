@@ -154,7 +154,7 @@ struct ReceiptWriter: InTransaction {
     guard let values, let above = parent(of: ref, values), above != ref, let table = catalog.table(above.table) else {
       return false
     }
-    return try !table.hasRow(above.key, sql)
+    return try !table.hasParent(above.key, sql)
   }
 
   /// Returns the parent by the table's only foreign key.

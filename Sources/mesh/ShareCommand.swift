@@ -467,9 +467,12 @@ extension ShareCommand {
       abstract: "Show writes made here that are not in the share.",
       discussion: """
         If your permission was lowered while this device was offline, every device rejects what it wrote meanwhile. If you left, \
-        were removed, or the share ended, the owner's devices may lack your last writes. mesh keeps such writes here as receipts. Long texts and BLOBs are shortened; --json has them whole. Once the account is read-write \
-        again, --restore writes them to the tables again, over what others wrote meanwhile. If you kept a copy of the share, \
-        delete it first. --discard forgets the receipts.
+        were removed, or the share ended, the owner's devices may lack your last writes. mesh keeps such writes here as \
+        receipts. Long texts and BLOBs are shortened; --json has them whole. Once the account is read-write again, --restore \
+        writes them to the tables again, over what others wrote meanwhile. --discard forgets the receipts.
+
+        A copy that you kept of the share has your last writes instead of receipts. It is in the way of --restore and of \
+        joining again: save what only the copy has, and delete it.
 
         Examples:
           mesh share receipt Groceries --json
@@ -508,7 +511,7 @@ extension ShareCommand {
       }
       if discard { Output.print("Discarded \(report.discarded.counted("receipt", "receipts")).") }
       if report.receipts.isEmpty {
-        return Output.print(restore || discard ? "Nothing is left." : "Every write made here is in the share.")
+        return Output.print(restore || discard ? "Nothing is left." : "No receipts.")
       }
       var table = TextTable("NOTED", "TABLE", "KEY", "REASON", "COLUMN", "VALUE")
       for one in report.receipts {

@@ -115,6 +115,11 @@ import Testing
       #expect(asked.stdout == "recovery-abc\n")
       let unanswered = try await mesh.run("account", "recovery")
       #expect(unanswered.status == ExitStatus.no.rawValue)
+      let full = try await mesh.start(
+        ["sh", "-c", "\"$0\" account recovery --yes > /dev/full", Child.binary()], executable: MeshProcess.env
+      ).finished(within: MeshProcess.deadline)
+      #expect(full.status == ExitStatus.refused.rawValue && full.stderr.contains("the output can't be written"))
+      #expect(try home.exists(.recoveryKey), "nobody has read it")
       let confirmed = try await mesh.run("account", "recovery", input: "written\n")
       #expect(confirmed.status == ExitStatus.done.rawValue)
       #expect(confirmed.stdout == "recovery-abc\n")

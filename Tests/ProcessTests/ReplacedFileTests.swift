@@ -51,6 +51,20 @@ extension Daemons {
       #expect(FileManager.default.contents(atPath: laptop.database) == bytes)
     }
 
+    @Test("a device that has written nothing leaves another program's file alone")
+    func fileOfAnotherProgram() async throws {
+      try await MeshProcess.pair { tower, laptop, _ in
+        try await tower.sqlite("INSERT INTO notes VALUES ('mon', 'monday', 1)")
+        try await tower.settled(with: "laptop")
+        let other = "\(laptop.directory)/other.db"
+        try await laptop.tool(
+          "sqlite3", other, input: "CREATE TABLE stamps (id TEXT); INSERT INTO stamps VALUES ('penny');")
+        let bytes = try #require(FileManager.default.contents(atPath: other))
+        #expect(rename(other, laptop.database) == 0)
+        try await expectRefusal(laptop, bytes: bytes)
+      }
+    }
+
     @Test("a restored file from before mesh init is used once a person accepts it, and reported once")
     func restoredFromBeforeInit() async throws {
       try await MeshProcess.pair { tower, laptop, _ in

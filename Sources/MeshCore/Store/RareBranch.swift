@@ -34,7 +34,7 @@ package enum RareBranch: String, Sendable, CaseIterable {
   /// A shown value is computed from parts, such as the increments of several devices.
   case partsFolded
 
-  // MARK: Cuts
+  // MARK: Reverts
 
   /// A cutoff is inside a unit.
   case revertInsideUnit

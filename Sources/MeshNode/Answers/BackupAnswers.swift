@@ -10,7 +10,9 @@ struct BackupAnswers: NodePart {
     guard file.hasPrefix("/") else {
       throw Refusal(
         code: "backup.path",
-        message: "\(printable(file)) is no absolute path, and the node has another directory than you.", exit: .usage)
+        message:
+          "\(printable(file)) is not an absolute path. Name the file from / on: the node runs in another directory.",
+        exit: .usage)
     }
     let path = store.place
     let bytes: Int64

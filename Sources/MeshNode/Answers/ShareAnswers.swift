@@ -12,7 +12,8 @@ struct ShareAnswers: NodePart {
   func share(_ share: String) throws -> ShareReport { try report(try self.share(named: share)) }
 
   func shares() throws -> SharesReport {
-    SharesReport(shares: try replica.zoneIDs.compactMap { try shareReport($0) })
+    let receipts = try store.zones.receiptCounts()
+    return SharesReport(shares: try replica.zoneIDs.compactMap { try shareReport($0, receipts) })
   }
 
   /// Returns the numbers of receipts, by share. Other zones have no command that shows them.
@@ -26,7 +27,7 @@ struct ShareAnswers: NodePart {
     replica.zoneIDs.compactMap { zone in replica.reasonOutside(zone).map { (zone, printable($0)) } }
   }
 
-  private func shareReport(_ zone: ZoneID) throws -> ShareReport? {
+  private func shareReport(_ zone: ZoneID, _ receipts: [ZoneID: Int]) throws -> ShareReport? {
     guard let state = replica.shareState(zone), let root = state.root, let owner = state.owner else { return nil }
     let me = replica.account.id
     let names = try names()
@@ -43,7 +44,7 @@ struct ShareAnswers: NodePart {
       lastActivity: try store.log.mergedTips(zone).values.map(\.time).max().map {
         Date(milliseconds: $0.milliseconds)
       },
-      receipts: try store.zones.receiptCounts()[zone] ?? 0,
+      receipts: receipts[zone] ?? 0,
       participants: state.participants.sorted { $0.key < $1.key }.map {
         participantReport($0.key, $0.value, name: names[$0.key], isStopped: state.isStopped)
       },
@@ -260,7 +261,7 @@ struct ShareAnswers: NodePart {
   private static let receiptBytes = 16 << 20
 
   private func report(_ zone: ZoneID) throws -> ShareReport {
-    guard let report = try shareReport(zone) else { throw ShareError.unknownShare(zone) }
+    guard let report = try shareReport(zone, store.zones.receiptCounts()) else { throw ShareError.unknownShare(zone) }
     return report
   }
 

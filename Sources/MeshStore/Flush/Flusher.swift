@@ -382,18 +382,19 @@ extension Transaction {
     try pending.note(RecordRef(table: table.id, key: key), PendingSlice.Op.delete, wall: now)
   }
 
-  /// Deletes a record in its new zone as a program would, also if it has no row. If another record has the row, or an
-  /// app's trigger rolls back, the delete is listed instead.
+  /// Deletes a record in its new zone as a program would, also if it has no row. If another record has the row, an app's
+  /// trigger rolls back, or the delete would take a write along, the delete is listed instead.
   ///
   /// - Throws: `FollowerDelete.Refused` if a trigger has rolled back. Call it again with `isRefused`.
   func carryOut(_ follower: FollowerDelete, isRefused: Bool, now: Int64) throws {
     guard let zone = try counters.read(id: follower.zone), let table = catalog.table(follower.ref.table) else { return }
     let (records, ref) = (ZoneRecords(self, zone: zone), follower.ref)
     guard try records.load(ref)?.isAlive == true else { return }
-    guard table.isHere, try table.hasRow(ref.key, sql) else {
+    let meetsWrites = try follower.meetsWrites(records)
+    guard try meetsWrites || table.hasRow(ref.key, sql) else {
       return try pending.note(ref, PendingSlice.Op.delete, wall: now, zone: zone.id)
     }
-    if try !isRefused && place(of: ref) == zone.id {
+    if try !meetsWrites && !isRefused && place(of: ref) == zone.id {
       do {
         return try deleteNoting(table, ref.key, now: now)
       } catch let error as DatabaseError where error.refusesRow {

@@ -15,6 +15,33 @@ struct FollowerDelete {
   struct Refused: Error {
     let ref: RecordRef
   }
+
+  /// Returns whether the record, or one that refers to it, was written in the new zone by another device than the one
+  /// that deleted it. That device had not seen the write, and the delete would take it along.
+  ///
+  /// - Parameter records: The records of the new zone.
+  func meetsWrites(_ records: ZoneRecords) throws -> Bool {
+    let transaction = records.transaction
+    var (next, seen): ([RecordRef], Set<RecordRef>) = ([ref], [ref])
+    while let ref = next.popLast() {
+      if let record = try records.load(ref), record.isAlive {
+        let state = try records.state(ref, record)
+        let authors = Set(([state.life] + state.cells.values.map(\.stamp)).compactMap { $0?.author })
+        if try authors.contains(where: { try $0.device != delete.author.device && records.hasWritten($0) }) {
+          return true
+        }
+      }
+      for child in transaction.catalog.allTables where child.isHere {
+        for reference in child.references where reference.parent == ref.table && !reference.isReset {
+          let keys = try transaction.sql.all(child.keysReferring(reference.column), [ref.key]) { $0.value(0) }
+          next += keys.map { RecordRef(table: child.id, key: child.form.canonical($0)) }.filter {
+            seen.insert($0).inserted
+          }
+        }
+      }
+    }
+    return false
+  }
 }
 
 /// Merges the rows of change sets into records and tables, inside one write transaction.

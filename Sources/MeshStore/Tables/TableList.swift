@@ -73,7 +73,7 @@ struct TableList {
       """
       SELECT s.name FROM mesh_table AS t JOIN main.sqlite_schema s
         ON s.type = 'table' AND (s.name = t.name COLLATE NOCASE OR s.name = t.successor COLLATE NOCASE)
-      WHERE tracked AND layout IS NOT NULL AND schema_row IS NULL AND \(Self.isNoOther) ORDER BY s.name
+      WHERE tracked AND layout IS NOT NULL AND schema_row IS NULL AND \(Self.isNotCaptured) ORDER BY s.name
       """
     ) { $0.text(0) }
   }
@@ -164,13 +164,13 @@ struct TableList {
       """
       SELECT s.name FROM mesh_table AS t JOIN main.sqlite_schema s
         ON s.type = 'table' AND s.name = t.successor COLLATE NOCASE
-      WHERE t.name = ? AND tracked AND schema_row IS NULL AND \(Self.isNoOther)
+      WHERE t.name = ? AND tracked AND schema_row IS NULL AND \(Self.isNotCaptured)
       """, [.text(name)]
     ) { $0.text(0) }
   }
 
-  /// Whether the table `s` of the file isn't captured as another one than `t`.
-  private static let isNoOther = """
+  /// Whether the table `s` of the file is not captured.
+  private static let isNotCaptured = """
     NOT EXISTS (
       SELECT 1 FROM mesh_table AS o WHERE o.name = s.name COLLATE NOCASE AND o.tracked AND o.schema_row IS NOT NULL)
     """

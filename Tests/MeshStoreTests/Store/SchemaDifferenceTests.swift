@@ -103,6 +103,23 @@ import Testing
     #expect(try b.store.held.list(limit: 9).isEmpty && a.digest() == b.digest())
   }
 
+  @Test("what a revoked device said of a key keeps nobody from tracking a table", arguments: [false, true])
+  func aKeyOfARevokedDeviceIsNoReason(isRevoked: Bool) throws {
+    let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v)", track: ["t"])
+    let b = try Peer(2, schema: "CREATE TABLE t (id INTEGER PRIMARY KEY, v)")
+    let account = try TestAccount(devices: 2, seed: 2)
+    let (own, other) = (try account.device(0), try account.device(1))
+    var state = account.state
+    let certificate = try #require(state.certificates[other])
+    if isRevoked {
+      state.insert(Revocation(certificate, issued: certificate.issued + 1, sign: account.key.sign), b.cryptography)
+    }
+    b.store.control.setAccounts(Accounts([state]), device: own)
+    _ = try b.store.schema.saveForeignSchema(a.store.schema.schemaDescriptions(), device: other, isOwn: true)
+    let tracked = try? b.store.tables.track(tables: ["t"], integerKeys: true, now: b.now)
+    #expect((tracked != nil) == isRevoked)
+  }
+
   @Test("what another account says of a key keeps nobody from tracking a table")
   func aKeyOfAnotherAccountIsNoReason() throws {
     let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v)", track: ["t"])

@@ -194,6 +194,33 @@ import Testing
     #expect(lost.map(\.key) == [.text("M")] && lost.map(\.column) == [nil])
   }
 
+  @Test(
+    "a delete of a record that followed its parent is listed if it would take a later write along",
+    arguments: [
+      "UPDATE reminders SET title = 'written' WHERE id = 'r2'", "INSERT INTO steps VALUES ('s9', 'r2', 'written')",
+      "UPDATE steps SET title = 'written' WHERE id = 's2'",
+    ])
+  func writesMeetADelete(write: String) throws {
+    let (alice, laptop) = (try SharedList.alice(), try SharedList.laptop())
+    try converge([alice, laptop])
+    try alice.run("DELETE FROM reminders WHERE id = 'r2'")
+    try alice.settle()
+    let standing = ZoneStanding(zone: Self.share, role: .owned, root: RecordName(table: "lists", key: .text("M")))
+    try laptop.stand(standing)
+    try laptop.settle()
+    try laptop.run(write)
+    try laptop.settle()
+    try alice.stand(standing)
+    try converge([alice, laptop])
+    for device in [alice, laptop] {
+      #expect(
+        try device.rows("SELECT title FROM reminders WHERE id = 'r2' AND title = 'written'").count
+          + device.rows("SELECT title FROM steps WHERE title = 'written'").count == 1)
+    }
+    let lost = try [alice, laptop].flatMap { try $0.store.conflicts.list(limit: 9) }.filter { $0.key == .text("r2") }
+    #expect(lost.contains { $0.column == nil && $0.loser.author.device == alice.device })
+  }
+
   @Test("a delete of a record that followed its parent leaves another share's row with its key alone")
   func rowOfAnotherShare() throws {
     let (alice, laptop, bob) = (try SharedList.alice(), try SharedList.laptop(), try SharedList.bob())

@@ -3,7 +3,6 @@ import MeshCore
 /// Computes where authors end.
 struct Cutoffs: Part {
   let context: Context
-  let standings: StandingBook
 
   /// Returns the number of the last valid change set of an author, or nil if nothing ends the author. An author that
   /// this device has not begun to write will cite its current grant.
@@ -47,9 +46,7 @@ struct Cutoffs: Part {
   /// write that the removal accepts, and this device no longer hears of it. So its authors end at the vector that all
   /// devices of the owner have acknowledged, as far as this device has met them.
   private func unsent(_ id: ZoneID, _ state: ZoneState) throws -> [Author: UInt64] {
-    guard state.root != nil, state.owner != nil, state.permission(account.id) == nil,
-      try !standings.keepsCopies && !store.zones.keepsCopy(of: id)
-    else { return [:] }
+    guard state.root != nil, state.owner != nil, state.permission(account.id) == nil else { return [:] }
     let taken = try store.control.acknowledgements(id).compactMap { device, bytes -> VersionVector? in
       guard let owner = state.owner, owner != account.id, state.account(of: device) == owner,
         accounts[owner]?.isExcluded(device) != true

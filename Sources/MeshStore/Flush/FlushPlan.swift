@@ -106,6 +106,8 @@ struct FlushPlan {
   var longValues: [LongValue] = []
   /// If not empty, these rows are deleted first, with capture turned on, and the rest of the plan is not carried out.
   var cascades: [Cascade] = []
+  /// Children that a program goes on with after their parent's delete. Their rows stay.
+  var staying: Set<RecordRef> = []
   /// Records whose row got another key. Rows that refer to the old key stay.
   var rekeyed: Set<RecordRef> = []
   /// Records that mesh inserted because a person wanted to restore them.
@@ -141,23 +143,5 @@ struct FlushPlan {
   var refs: [RecordRef] {
     changes.filter { $0.kind != .departure }.map(\.ref) + placed.map(\.ref) + vacated.map(\.ref)
       + arrivals.map(\.ref) + reshown + rechecked
-  }
-}
-
-extension FlushPlan.Cascade {
-  /// Returns keys of children that are deleted with their parent. A child that a program inserted or updated after the
-  /// parent's delete is not one of them: the program had foreign keys off, and goes on with a row that it still sees.
-  ///
-  /// - Parameter lastWrites: The ids of the last notes of inserts and updates, by table, as far as they are known.
-  func keys(_ transaction: Transaction, limit: Int, _ lastWrites: inout [Int64: Int64]) throws -> [Value] {
-    guard let child = transaction.catalog.table(reference.child) else { return [] }
-    let last = try lastWrites[child.id] ?? transaction.pending.lastWrite(in: child.id)
-    lastWrites[child.id] = last
-    let query = child.keysReferring(reference.column)
-    guard last > note else {
-      return try transaction.sql.all(query + " LIMIT \(limit)", [parent]) { $0.value(0) }
-    }
-    return try transaction.pending.keys(
-      query + " AND \(child.keyName.quotedName)", [parent], notWrittenSince: note, in: child.id, limit: limit)
   }
 }

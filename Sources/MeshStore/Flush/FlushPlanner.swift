@@ -27,8 +27,7 @@ final class FlushPlanner {
   var plan = FlushPlan()
   var layout = PartLayout()
   var shapes: [BirthForm: BirthShape] = [:]
-  /// The ids of the last notes of inserts and updates in the tables that were asked for.
-  private var lastWrites: [Int64: Int64] = [:]
+  private var cascades: CascadeFinder
   private var carried: CarriedValues
   /// The former instances that may have sent what was noted before they ended. Read on first use.
   private(set) lazy var formerInstances = Result { try transaction.pending.formerInstances(in: records.zone.id) }
@@ -45,6 +44,7 @@ final class FlushPlanner {
   ) {
     self.records = records
     carried = CarriedValues(records)
+    cascades = CascadeFinder(records.transaction)
     self.source = source
     self.filter = filter
     self.writer = writer
@@ -372,7 +372,8 @@ final class FlushPlanner {
     for reference in entry.table.referrers where reference.action == .cascade && !isRekeyed {
       let cascade = FlushPlan.Cascade(
         reference: reference, parent: entry.ref.key, note: entry.goneID ?? .max)
-      if try !cascade.keys(transaction, limit: 1, &lastWrites).isEmpty { plan.cascades.append(cascade) }
+      if try !cascades.deletedKeys(cascade, limit: 1).isEmpty { plan.cascades.append(cascade) }
+      try plan.staying.formUnion(cascades.stayingRecords(cascade))
     }
     let stamp = LocalStamp(author: author, time: time(entry.wall))
     return try emitDelete(entry, old, stamp, .delete)

@@ -134,10 +134,10 @@ struct Flusher {
   private func cascade(_ cascades: [FlushPlan.Cascade]) throws {
     store.reached(.childrenDeleted)
     try store.write { transaction in
-      var lastWrites: [Int64: Int64] = [:]
+      var finder = CascadeFinder(transaction)
       for cascade in cascades {
         guard let child = transaction.catalog.table(cascade.reference.child) else { continue }
-        for key in try cascade.keys(transaction, limit: Choices.slice, &lastWrites) {
+        for key in try finder.deletedKeys(cascade, limit: Choices.slice) {
           try transaction.deleteNoting(child, key, now: now)
         }
       }

@@ -22,7 +22,7 @@ final class DanglingRows {
   /// Lets the row stay although the parent is missing, if there is a reason for it. Returns false if there is none.
   func letStay(_ ref: RecordRef, _ parent: RecordRef) throws -> Bool {
     if try records.reason(missing: parent) == .parentElsewhere { return try letFollow(ref, parent) }
-    if let flushing, flushing.rekeyed.contains(parent) || written.contains(ref) {
+    if let flushing, flushing.rekeyed.contains(parent) || flushing.staying.contains(ref) || written.contains(ref) {
       if flushing.rekeyed.contains(parent) { transaction.reached(.keyRenamed) }
       return true
     }

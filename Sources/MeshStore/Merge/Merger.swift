@@ -223,7 +223,8 @@ final class Merger {
     /// Notes a lost delete. Another device moved the record here, and a device that did not know of the move deleted
     /// the record in its old zone. The move wins, and a person can carry out the delete from its conflict. A record
     /// keeps its birth's stamp when it moves, so a record with an older birth than the delete was not created again. A
-    /// birth that is repeated under a new name of its columns moves nothing.
+    /// birth that is repeated under a new name of its columns moves nothing. Nor does another account move a record from
+    /// the private zone: this account had its own record under the key, such as the copy of a share that it had left.
     private func noteLostDelete(_ ref: RecordRef, _ change: RowChange) throws {
       guard merger.materialiser.others != nil, try merger.records.load(ref)?.generation != change.generation else {
         return
@@ -235,7 +236,8 @@ final class Merger {
         guard let life = try left.load(ref).flatMap({ try left.state(ref, $0).life }),
           life.author.device != part.header.author.device, change.stamp < life,
           // A move deletes the record with the time right after its birth's.
-          life.time != change.stamp.time.next
+          life.time != change.stamp.time.next,
+          try id != merger.transaction.catalog.zones().privateZone || isOfThisAccount(part.header.author.device)
         else { continue }
         let author = part.header.author
         let follows =
@@ -263,6 +265,13 @@ final class Merger {
         let table = merger.transaction.catalog.table(ref.table)
       else { return false }
       return zones.share(rootedAt: RecordName(table: table.schema.name, key: ref.key), shownBy: place.zone.id) == nil
+    }
+
+    private func isOfThisAccount(_ device: DeviceID) throws -> Bool {
+      guard let accounts = merger.accounts, let own = merger.transaction.device.flatMap(accounts.account(certifying:)),
+        let account = accounts.account(certifying: device)
+      else { return try merger.transaction.isOfThisAccount(device) }
+      return account == own
     }
 
     /// Returns whether the zone is this account's private zone, or a share that it owns.

@@ -110,7 +110,8 @@ struct Reverter {
     return states
   }
 
-  /// Sets the records to the state that results from the rest of the log.
+  /// Sets the records to the state that results from the rest of the log. If the share's rows stay as a copy, the copy
+  /// has the values that become receipts, too.
   func restate(
     _ refs: [RecordRef], _ replay: Replay, _ refused: [RecordRef: String], _ aftermath: [Author: Aftermath], now: Int64
   ) throws {
@@ -118,9 +119,10 @@ struct Reverter {
     let materialiser = try Materialiser(records, transaction.progress(), refused: refused)
     let receipts = aftermath.filter { $0.value == .receipt }
     let others = aftermath.filter { $0.value != .receipt }
+    let keepsCopy = try transaction.zoneRows.keepsCopy(zone.zone)
     for ref in refs {
       guard let old = try records.load(ref) else { continue }
-      let after = replay.states[ref] ?? State()
+      var after = replay.states[ref] ?? State()
       // Values that are written again need their bytes again.
       if !aftermath.isEmpty, old.isShown, !old.shown.isEmpty, let table = transaction.catalog.table(ref.table) {
         try records.keepAssets(of: old.shown, from: ref, table)
@@ -133,9 +135,10 @@ struct Reverter {
         var before = after
         before.merge(state)
         try RevertedValues(ref, from: before, to: after).keep(records, receipts, mover: replay.movers[ref], now: now)
+        if keepsCopy { after = before }
       }
-      if let state = replay.states[ref], state.generation > 0 {
-        try materialiser.place(ref, state, replacing: old, changed: nil)
+      if after.generation > 0 {
+        try materialiser.place(ref, after, replacing: old, changed: nil)
       } else {
         try forget(ref, old, records, materialiser)
       }

@@ -127,22 +127,8 @@ struct PendingTable {
 
   /// Returns the id of the last note of an insert or an update in a table, or 0 if there is none.
   func lastWrite(in table: Int64) throws -> Int64 {
-    try sql.integer("SELECT max(id) FROM mesh_pending WHERE \(Self.writes)", [.integer(table)]) ?? 0
+    try sql.integer("SELECT max(id) FROM mesh_pending WHERE tbl = ? AND \(Self.isWrite)", [.integer(table)]) ?? 0
   }
-
-  /// Returns keys that a query selects, except those that programs inserted or updated after a note.
-  ///
-  /// - Parameter query: A query of keys that ends with the expression for the key.
-  func keys(
-    _ query: String, _ arguments: [Value], notWrittenSince note: Int64, in table: Int64, limit: Int
-  ) throws -> [Value] {
-    let written = "SELECT key FROM mesh_pending WHERE \(Self.writes) AND id > ? AND key NOTNULL"
-    return try sql.all(
-      "\(query) NOT IN (\(written)) LIMIT \(limit)", arguments + [.integer(table), .integer(note)]
-    ) { $0.value(0) }
-  }
-
-  private static let writes = "tbl = ? AND op IN (\(PendingSlice.Op.insert), \(PendingSlice.Op.update))"
 
   /// Returns the former key of a row that was inserted with this note because its key changed.
   func formerKey(_ note: Int64, in table: Int64) throws -> Value? {
@@ -576,4 +562,51 @@ struct PendingTable {
     """
 
   private static let into = "INSERT INTO temp.mesh_run (\(columns)) SELECT \(columns) FROM main.mesh_pending"
+}
+
+extension PendingTable {
+  /// A query for the records that programs inserted or updated after a note, and for the records above them.
+  struct WrittenRecords {
+    /// A reference from a child's column to its parent.
+    struct Step {
+      let child: TableForm
+      let column: String
+      /// The `mesh_table.id` of the parent's table.
+      let parent: Int64
+    }
+
+    let note: Int64
+    /// The `mesh_table.id`s of the tables whose notes count.
+    let tables: [Int64]
+    /// The references from these tables to others of them.
+    let steps: [Step]
+
+    /// Returns a term for the keys of a table's records among them, for a query with `select`.
+    func keys(of table: TableForm) -> String { "SELECT key FROM written WHERE tbl = \(table.id)" }
+
+    /// Runs a query for keys.
+    ///
+    /// - Parameter query: A query with one parameter that uses terms of `keys(of:)`.
+    func select(_ query: String, _ argument: Value, _ sql: Connection) throws -> [Value] {
+      let tables = tables.map(String.init).joined(separator: ", ")
+      let parents = steps.map { step in
+        let (name, key) = (step.child.schema.name.quotedName, step.child.keyName.quotedName)
+        return """
+          UNION SELECT \(step.parent), t.\(step.column.quotedName) FROM written CROSS JOIN main.\(name) AS t
+          WHERE written.tbl = \(step.child.id) AND t.\(key) = written.key AND t.\(step.column.quotedName) NOTNULL
+          """
+      }
+      return try sql.all(
+        """
+        WITH RECURSIVE written (tbl, key) AS (
+          SELECT tbl, key FROM mesh_pending
+          WHERE id > ? AND tbl IN (\(tables)) AND \(PendingTable.isWrite) AND key NOTNULL
+          \(parents.joined(separator: "\n")))
+        \(query)
+        """, [.integer(note), argument]
+      ) { $0.value(0) }
+    }
+  }
+
+  private static let isWrite = "op IN (\(PendingSlice.Op.insert), \(PendingSlice.Op.update))"
 }

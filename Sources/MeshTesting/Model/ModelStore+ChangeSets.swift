@@ -210,14 +210,10 @@ extension ModelStore {
     }
     zone.clock = HybridClock(last: min(zone.clock.last, zone.log.map(\.header.time).max() ?? .zero))
     for (name, state) in before {
-      zone.rewrites[name] =
-        state.reverted(leaving: zone.records[name], aftermath, .writtenAgain) ?? zone.rewrites[name]
-      if let lost = state.reverted(leaving: zone.records[name], aftermath, .kept) {
-        kept[name, default: []].append(lost)
-      }
-      if let lost = state.reverted(leaving: zone.records[name], aftermath, .receipt) {
-        noteReceipt(id, name, lost.isAlive ? lost.cells.mapValues(\.value) : nil, .cut, now)
-      }
+      let lost = zone.takeReverted(name, of: state, aftermath, keepsCopy: keptCopies.contains(id))
+      if let lost = lost.kept { kept[name, default: []].append(lost) }
+      guard let lost = lost.receipt else { continue }
+      noteReceipt(id, name, lost.isAlive ? lost.cells.mapValues(\.value) : nil, .cut, now)
     }
     zoneData[id] = zone
     show(Set(before.keys), zone)

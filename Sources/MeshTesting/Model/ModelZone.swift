@@ -136,6 +136,20 @@ extension RowChange {
   }
 }
 
+extension ModelZone {
+  /// Returns what a revert takes from a record and keeps elsewhere, as the aftermath of its authors says. The values to
+  /// write again stay with the zone.
+  mutating func takeReverted(
+    _ name: RecordName, of state: RecordState<String>, _ aftermath: [Author: Aftermath], keepsCopy: Bool
+  ) -> (kept: RecordState<String>?, receipt: RecordState<String>?) {
+    let after = records[name]
+    rewrites[name] = state.reverted(leaving: after, aftermath, .writtenAgain) ?? rewrites[name]
+    let receipt = state.reverted(leaving: after, aftermath, .receipt)
+    if keepsCopy, let receipt { records[name, default: RecordState()].merge(receipt) }
+    return (state.reverted(leaving: after, aftermath, .kept), receipt)
+  }
+}
+
 extension RecordState where Column == String {
   /// Returns the values and the life that a cut reverted and whose authors have this aftermath.
   ///

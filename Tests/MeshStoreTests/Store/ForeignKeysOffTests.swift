@@ -155,6 +155,43 @@ import Testing
     #expect(try b.rows("SELECT * FROM item ORDER BY id") == stays)
   }
 
+  @Test(
+    "a row that is written below a deleted one stays, with what is between them",
+    arguments: [
+      "INSERT INTO sub VALUES ('new', 'i', 'written')", "UPDATE sub SET text = 'written' WHERE id = 's'",
+      "UPDATE deep SET text = 'written' WHERE id = 'd'", "INSERT INTO deep VALUES ('new', 's', 'written')",
+    ])
+  func aWriteFarBelowTheDelete(write: String) throws {
+    let schema =
+      Self.schema + """
+        ;CREATE TABLE sub (id TEXT PRIMARY KEY NOT NULL, item TEXT REFERENCES item (id) ON DELETE CASCADE, text TEXT);
+        CREATE TABLE deep (id TEXT PRIMARY KEY NOT NULL, sub TEXT REFERENCES sub (id) ON DELETE CASCADE, text TEXT)
+        """
+    let tables = ["list", "item", "sub", "deep"]
+    let (a, b) = (try Peer(1, schema: schema, track: tables), try Peer(2, schema: schema, track: tables))
+    try a.run(
+      """
+      INSERT INTO list VALUES ('l', ''); INSERT INTO item VALUES ('i', 'l', 1), ('j', 'l', 1);
+      INSERT INTO sub VALUES ('s', 'i', ''), ('t', 'j', ''); INSERT INTO deep VALUES ('d', 's', ''), ('e', 't', '')
+      """)
+    try b.pull(from: a)
+    try a.run("PRAGMA foreign_keys = OFF; DELETE FROM list; \(write)")
+    try synchronize([a, b])
+    let texts = "SELECT text FROM sub UNION ALL SELECT text FROM deep"
+    #expect(try a.rows(texts).contains("\"written\""))
+    // What nobody wrote after the delete is deleted with the list.
+    #expect(try a.rows("SELECT id FROM item") == ["\"i\""] && a.rows("SELECT id FROM deep WHERE id = 'e'").isEmpty)
+    #expect(try b.rows("SELECT id FROM item").isEmpty && b.store.figures.status().held[.parentDeleted] == 1)
+    #expect(try a.digest() == b.digest())
+    try b.run("INSERT INTO list VALUES ('l', 'back')")
+    try synchronize([a, b])
+    for table in tables {
+      #expect(try a.rows("SELECT * FROM \(table) ORDER BY id") == b.rows("SELECT * FROM \(table) ORDER BY id"))
+    }
+    #expect(try b.rows(texts).contains("\"written\"") && a.digest() == b.digest())
+    for peer in [a, b] { #expect(try peer.store.figures.status().held.isEmpty) }
+  }
+
   // MARK: SET DEFAULT and NO ACTION
 
   @Test("a row whose default parent does not exist is held until that one is here")

@@ -120,6 +120,47 @@ import Testing
       try !alice.store.log.storeAgain(Self.share) { _ in true } && !bob.store.log.storeAgain(Self.share) { _ in true })
   }
 
+  @Test("a copy that is kept has the reverted changes, and the receipts bring them back after joining again")
+  func aKeptCopyAndReceipts() throws {
+    let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
+    try bob.store.zones.beginInstance(InstanceID(55), zone: Self.share)
+    try bob.pull(Self.share, from: alice)
+    try bob.run("UPDATE reminders SET title = 'sent' WHERE id = 'r1'")
+    try bob.settle()
+    try alice.pull(Self.share, from: bob)
+    try bob.run(
+      """
+      UPDATE reminders SET title = 'unsent' WHERE id = 'r1'; INSERT INTO reminders VALUES ('new', 'L', 'x', 0);
+      DELETE FROM steps
+      """)
+    try bob.settle()
+    let before = try bob.contents()
+    let author = try bob.author(Self.share)
+    try bob.stand(ZoneStanding(zone: Self.share, role: .ended))
+    try bob.store.zones.keepCopy(of: Self.share)
+    try cut(author, to: 1, [author: .receipt], on: bob)
+    #expect(try bob.contents() == before)
+    try bob.drop(Self.share)
+    try bob.settle()
+    #expect(try bob.contents() == before && bob.records(Self.share).isEmpty)
+    let receipts = try bob.store.zones.receipts(Self.share)
+    #expect(Set(receipts.map { "\($0.record.key) \($0.values?["title"] ?? .null)" }).count == receipts.count)
+    #expect(receipts.contains { $0.record.key == .text("r1") && $0.values?["title"] == .text("unsent") })
+    #expect(receipts.contains { $0.record.key == .text("new") && $0.values?["title"] == .text("x") })
+    // He joins again, and has to delete the copy.
+    try bob.run("DELETE FROM lists WHERE id = 'L'")
+    try bob.settle()
+    (alice.cuts, bob.cuts) = ([:], [:])
+    try bob.stand(ZoneStanding(zone: Self.share, role: .readWrite, root: SharedList.root))
+    try bob.pull(Self.share, from: alice)
+    let restored = try bob.store.zones.restoreReceipts(Self.share)
+    #expect(restored.written == receipts.count && restored.inTheWay.isEmpty)
+    try converge([alice, bob])
+    let titles = try alice.rows("SELECT id, title FROM reminders WHERE list = 'L' ORDER BY id")
+    #expect(titles == ["new|x", "r1|unsent"])
+    #expect(try bob.store.zones.digest(Self.share) == alice.store.zones.digest(Self.share))
+  }
+
   /// Bob moves a record of his own into the share, and is cut before that.
   private func bobWithMovedRecord() throws -> Member {
     let (alice, bob) = (try SharedList.alice(), try SharedList.bob())

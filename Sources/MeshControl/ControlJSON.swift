@@ -16,12 +16,17 @@ package enum ControlJSON {
     return Array(escaped(String(decoding: try encoder.encode(value), as: UTF8.self)).utf8)
   }
 
-  /// Decodes an object. Keys that the type doesn't have are ignored. Throws `FormatError` if one is missing, or a
+  /// Decodes an object. Keys that the type doesn't have are ignored. Throws `DecodingError` if one is missing, or a
   /// time is not ISO 8601 with milliseconds.
   package static func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .custom { decoder in
-      try Date(decoder.singleValueContainer().decode(String.self), strategy: time)
+      let text = try decoder.singleValueContainer().decode(String.self)
+      guard let date = try? Date(text, strategy: time) else {
+        throw DecodingError.dataCorrupted(
+          .init(codingPath: decoder.codingPath, debugDescription: "not a time such as 2026-11-21T11:34:45.120Z"))
+      }
+      return date
     }
     return try decoder.decode(type, from: Data(bytes))
   }

@@ -63,7 +63,7 @@ package final class Replica: Part {
     standings = StandingBook(context)
     schema = SchemaExchange(context)
     exchange = AccountExchange(context: context)
-    cutoffs = Cutoffs(context: context)
+    cutoffs = Cutoffs(context: context, standings: standings)
     copies = AssetCopies(context)
     deliveries = AssetDeliveries(context: context)
     downloads = AssetDownloads(context, copies)

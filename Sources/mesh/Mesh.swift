@@ -40,6 +40,7 @@ struct Mesh: AsyncParsableCommand {
   static func main() async {
     let words = CommandWords(CommandLine.arguments.dropFirst())
     do {
+      try NamesInUTF8.check()
       if let fault = words.fault { throw fault }
       let command = try await asyncParseAsRoot()
       do {

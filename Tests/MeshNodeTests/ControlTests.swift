@@ -247,6 +247,8 @@ import Testing
     arguments: [
       ("/v1/nothing", "", "control.route"), ("/v1/track", "{\"tables\": 7}", "control.request"),
       ("/v1/untrack", "not json", "control.request"), ("/v1/devices/revoke", "", "control.request"),
+      ("/v1/conflicts", #"{"since": "2d"}"#, "control.request"), ("/v1/untrack", "[1]", "control.request"),
+      ("/v1/shares/invite", #"{"share": "s", "permission": "all"}"#, "control.request"),
     ])
   func aRequestThatMakesNoSenseIsRefusedAsUsage(path: String, body: String, code: String) async throws {
     try await withServer { _, home in
@@ -256,6 +258,28 @@ import Testing
       let refusal = try ControlJSON.decode(RefusalEnvelope.self, from: answer.body).error
       #expect(refusal.code == code)
       #expect(refusal.exit == .usage)
+    }
+  }
+
+  @Test(
+    "a request with an unknown key is refused, and so is one that lacks a key, by name",
+    arguments: [
+      (
+        "/v1/track", #"{"tabels": ["t"]}"#,
+        "POST /v1/track has no key “tabels”. It has integerKeys, policies, private, shareable, tables. Nothing was done."
+      ),
+      ("/v1/held/retry", #"{"a": 1}"#, "POST /v1/held/retry has no key “a”. It has none. Nothing was done."),
+      ("/v1/devices/revoke", "{}", "POST /v1/devices/revoke needs the key “device”."),
+      (
+        "/v1/conflicts", #"{"since": "2d"}"#,
+        "POST /v1/conflicts can't read the value of “since”. ControlInterface.md has what it takes."
+      ),
+    ])
+  func aKeyIsMisspelt(path: String, body: String, message: String) async throws {
+    try await withServer { _, home in
+      let exchange = ControlExchange(method: .post, path: path, body: Array(body.utf8), limit: .seconds(30))
+      let answer = try await exchange.run(on: home.path(of: .controlSocket))
+      #expect(try ControlJSON.decode(RefusalEnvelope.self, from: answer.body).error.message == message)
     }
   }
 

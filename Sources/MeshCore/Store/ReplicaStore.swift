@@ -103,8 +103,10 @@ package protocol ZoneStore {
   ///
   /// - Parameter keepingCopy: Keeps the rows, as new records of the private zone. They are also kept after a call of
   ///   `keepCopy`.
+  /// - Parameter unsent: The numbers above which these authors' change sets stay, as reverted ones. They return if the
+  ///   account joins again.
   /// - Returns: True if more records are left to remove.
-  func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool
+  func dropZone(_ zone: ZoneID, keepingCopy: Bool, unsent: [Author: UInt64], now: Int64) throws -> Bool
 }
 
 /// Stores change sets in each author's log, and reads them for peers.
@@ -218,6 +220,11 @@ package protocol MergeStore {
   func revert(
     _ limits: [Author: UInt64], aftermath: [Author: Aftermath], zone: ZoneID, _ reader: ChangeSetReader, now: Int64
   ) throws
+  /// Keeps as receipts what these authors wrote above these numbers. Nothing is reverted, because the rows stay as a copy.
+  /// A second call keeps nothing twice.
+  ///
+  /// Throws `MissingKey`, and keeps nothing, if a change set can't be read.
+  func keepUnsent(_ limits: [Author: UInt64], zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws
 }
 
 /// The assets: long BLOBs that devices give each other chunk by chunk.

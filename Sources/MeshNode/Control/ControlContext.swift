@@ -57,10 +57,6 @@ struct RefusalAnswers: RouterMiddleware {
       Refusal(code: Refusal.noRoute, message: "there is no \(request.method) \(request.uri.path).", exit: .usage)
     case let error as HTTPError:
       Refusal(code: "control.request", message: error.body ?? error.status.reasonPhrase, exit: .usage)
-    case is DecodingError:
-      Refusal(
-        code: "control.request", message: "the body is not what \(request.method) \(request.uri.path) takes.",
-        exit: .usage)
     case is CancellationError:
       Refusal(code: Refusal.stopping, message: "the daemon is stopping. Try again when it runs.", exit: .daemonNeeded)
     default:

@@ -34,6 +34,6 @@ struct ControlRoutes {
         exit: .usage)
     }
     let bytes = Array(buffer.readableBytesView)
-    return try ControlJSON.decode(type, from: bytes.isEmpty ? Array("{}".utf8) : bytes)
+    return try RequestReader.read(type, from: bytes.isEmpty ? Array("{}".utf8) : bytes)
   }
 }

@@ -28,6 +28,7 @@ struct NodeCreation {
     time = SystemTime(network)
     cryptography = try Sodium()
     created = access(options.database, F_OK) != 0
+    try Self.refuseSecondName(of: options.database)
     // This check comes before any key is created, so an unusable database leaves only an empty home. A database that
     // another node works with is not touched.
     let lock = try created ? nil : DatabaseLock(database: options.database, home: home)
@@ -46,6 +47,17 @@ struct NodeCreation {
       try home.write(.deviceKey, keys.encoded)
       try HomeVault(home: home).settle()
     }
+  }
+
+  /// Refuses a file that has two names. SQLite keeps the log under the name by which a program opened the file, so two
+  /// programs with different names damage it. Two nodes would both work with it.
+  private static func refuseSecondName(of database: String) throws {
+    guard let status = FileStatus(path: database), status.kind == .file, status.links > 1 else { return }
+    throw Refusal(
+      code: "database.hardLink",
+      message:
+        "\(printable(database)) has \(status.links) names (hard links). Programs that open it by different names damage it. "
+        + "Give this node a copy of its own: sqlite3 \(printable(database)) \"VACUUM INTO 'COPY'\".")
   }
 
   private func request(_ account: AccountID) throws -> CertificateRequest {

@@ -3,6 +3,7 @@ import MeshCore
 /// Computes where authors end.
 struct Cutoffs: Part {
   let context: Context
+  let standings: StandingBook
 
   /// Returns the number of the last valid change set of an author, or nil if nothing ends the author. An author that
   /// this device has not begun to write will cite its current grant.
@@ -39,30 +40,13 @@ struct Cutoffs: Part {
     return isUnknown ? state.limit(ofUnknown: author) : limit(author, id, citing: citation)
   }
 
-  /// Returns where this device's authors end in a share that has ended for its account: at the vector that a device of
-  /// the owner has acknowledged. Another participant may be removed before it passes on what it has.
-  ///
-  /// If the account was removed, the removal says where its authors end. But another device of the owner may reject a
-  /// write that the removal accepts, and this device no longer hears of it. So its authors end at the vector that all
-  /// devices of the owner have acknowledged, as far as this device has met them.
+  /// Returns where this device's authors end in a share that has ended for its account. If the rows stay as a copy,
+  /// nothing is reverted.
   private func unsent(_ id: ZoneID, _ state: ZoneState) throws -> [Author: UInt64] {
-    guard state.root != nil, state.owner != nil, state.permission(account.id) == nil else { return [:] }
-    let taken = try store.control.acknowledgements(id).compactMap { device, bytes -> VersionVector? in
-      guard let owner = state.owner, owner != account.id, state.account(of: device) == owner,
-        accounts[owner]?.isExcluded(device) != true
-      else { return nil }
-      var reader = ByteReader(bytes)
-      return try? Acknowledgement(from: &reader).merged
+    guard state.permission(account.id) == nil, try !standings.keepsCopies && !store.zones.keepsCopy(of: id) else {
+      return [:]
     }
-    let isRemoved = state.participants[account.id]?.status == .removed
-    // If this device has met only one, that is usually the one that removed the account.
-    if isRemoved, taken.count < 2 { return [:] }
-    let own = try store.log.mergedVector(id).authors.filter { $0.device == device }
-    return Dictionary(
-      own.map { author in
-        let numbers = taken.map { $0[author] }
-        return (author, (isRemoved ? numbers.min() : numbers.max()) ?? 0)
-      }, uniquingKeysWith: { first, _ in first })
+    return try UnsentChanges(context: context).limits(id)
   }
 
   /// Returns the reason that a change set is not stored at all, or nil if it may be.

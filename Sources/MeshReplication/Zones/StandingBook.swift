@@ -18,6 +18,8 @@ final class StandingBook: Part {
   private var dropped: Set<ZoneID> = []
   /// Ended shares whose rows may be partly deleted.
   private var dropping: Set<ZoneID> = []
+  /// Of these, the shares whose unsent changes are kept as receipts beside the copy.
+  private var withReceipts: Set<ZoneID> = []
 
   init(_ context: Context) { self.context = context }
 
@@ -137,8 +139,17 @@ final class StandingBook: Part {
 
   private func drop(_ id: ZoneID, now: Moment) throws -> Bool {
     dropping.insert(id)
-    let hasMore = try store.zones.dropZone(id, keepingCopy: keepsCopies, now: now.wall)
-    if !hasMore { dropping.remove(id) }
+    let keepsCopy = try keepsCopies || store.zones.keepsCopy(of: id)
+    let unsent = keepsCopy ? try UnsentChanges(context: context).limits(id) : [:]
+    if !unsent.isEmpty, withReceipts.insert(id).inserted {
+      // Without its key, a change set could not be restored from a receipt either.
+      do { try store.merges.keepUnsent(unsent, zone: id, changeSetReader(id), now: now.wall) } catch is MissingKey {}
+    }
+    let hasMore = try store.zones.dropZone(id, keepingCopy: keepsCopy, unsent: unsent, now: now.wall)
+    if !hasMore {
+      dropping.remove(id)
+      withReceipts.remove(id)
+    }
     return hasMore
   }
 }

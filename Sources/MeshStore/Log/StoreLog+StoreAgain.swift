@@ -16,7 +16,11 @@ extension StoreLog {
       var bytes = 0
       for author in try transaction.log.authorsOfReverted(in: row.id) {
         var head = try transaction.catalog.heads.of(author, row.id)
-        try transaction.log.removeReverted(through: head.stored, of: author, in: row.id)
+        func endReverted() throws {
+          try transaction.log.removeReverted(through: head.stored, of: author, in: row.id)
+          try transaction.receipts.removeArrived(through: head.stored, of: author, in: row.id)
+        }
+        try endReverted()
         while bytes < Choices.excerptBytes,
           let next = try transaction.log.reverted(head.stored + 1, of: author, in: row.id)
         {
@@ -24,7 +28,7 @@ extension StoreLog {
           guard stands(changeSet), try head.take(changeSet, transaction.log, zone: row.id, &quota) == .stored else {
             break
           }
-          try transaction.log.removeReverted(through: head.stored, of: author, in: row.id)
+          try endReverted()
           bytes += next.count
         }
         if head.stored > 0 { try transaction.catalog.heads.save(head, row.id) }

@@ -21,8 +21,13 @@ struct RevertedValues {
 
   /// Notes the values to write again, or keeps them with the conflicts, as the aftermath of their authors says.
   ///
-  /// - Parameter mover: The author who brought the record from another zone, if that change set is reverted.
-  func keep(_ records: ZoneRecords, _ aftermath: [Author: Aftermath], mover: Author?, now: Int64) throws {
+  /// - Parameters:
+  ///   - mover: The author who brought the record from another zone, if that change set is reverted.
+  ///   - source: The last change set of which receipts are made.
+  func keep(
+    _ records: ZoneRecords, _ aftermath: [Author: Aftermath], mover: Author?, from source: ReceiptTable.Source? = nil,
+    now: Int64
+  ) throws {
     func fate(_ stamp: Stamp) -> Aftermath? { aftermath[stamp.author] ?? mover.flatMap { aftermath[$0] } }
     let again = cells.filter { fate($0.value.stamp) == .writtenAgain }
     let isLife = before.life.map { fate($0) == .writtenAgain && after.life != $0 } ?? false
@@ -38,7 +43,7 @@ struct RevertedValues {
       var values: [Int64: Value] = [:]
       for (column, cell) in receipt { values[column] = try value(column, cell.value, records.transaction) }
       try records.transaction.noteReceipt(
-        ref, isDelete ? nil : values, zone: records.zone.id, .cut, now: now)
+        ref, isDelete ? nil : values, zone: records.zone.id, .cut, from: source, now: now)
     }
     if let life = before.life, !before.isAlive, after.isAlive, fate(life) == .kept {
       let delete = State.Cell(stamp: life, value: .null)

@@ -76,12 +76,23 @@ struct Reverter {
     }
   }
 
+  /// The state of a record in change sets that are reverted.
+  struct Reverted {
+    var state = State()
+    /// The last of the change sets by the author's number in this file.
+    var last: [Int64: UInt64] = [:]
+
+    var source: ReceiptTable.Source? {
+      last.count == 1 ? last.first.map { ReceiptTable.Source(author: $0.key, number: $0.value) } : nil
+    }
+  }
+
   /// The states of some records according to the log.
   struct Replay {
     /// The states without the change sets above the limits.
     var states: [RecordRef: State] = [:]
     /// The states in change sets above the limits, of authors that get receipts.
-    var reverted: [RecordRef: State] = [:]
+    var reverted: [RecordRef: Reverted] = [:]
     var movers: [RecordRef: Author] = [:]
   }
 
@@ -110,8 +121,7 @@ struct Reverter {
     return states
   }
 
-  /// Sets the records to the state that results from the rest of the log. If the share's rows stay as a copy, the copy
-  /// has the values that become receipts, too.
+  /// Sets the records to the state that results from the rest of the log.
   func restate(
     _ refs: [RecordRef], _ replay: Replay, _ refused: [RecordRef: String], _ aftermath: [Author: Aftermath], now: Int64
   ) throws {
@@ -119,10 +129,9 @@ struct Reverter {
     let materialiser = try Materialiser(records, transaction.progress(), refused: refused)
     let receipts = aftermath.filter { $0.value == .receipt }
     let others = aftermath.filter { $0.value != .receipt }
-    let keepsCopy = try transaction.zoneRows.keepsCopy(zone.zone)
     for ref in refs {
       guard let old = try records.load(ref) else { continue }
-      var after = replay.states[ref] ?? State()
+      let after = replay.states[ref] ?? State()
       // Values that are written again need their bytes again.
       if !aftermath.isEmpty, old.isShown, !old.shown.isEmpty, let table = transaction.catalog.table(ref.table) {
         try records.keepAssets(of: old.shown, from: ref, table)
@@ -131,12 +140,7 @@ struct Reverter {
         let lost = RevertedValues(ref, from: try records.state(ref, old), to: after)
         try lost.keep(records, others, mover: replay.movers[ref], now: now)
       }
-      if let state = replay.reverted[ref] {
-        var before = after
-        before.merge(state)
-        try RevertedValues(ref, from: before, to: after).keep(records, receipts, mover: replay.movers[ref], now: now)
-        if keepsCopy { after = before }
-      }
+      try keepReceipts(of: ref, replay, records, receipts, now: now)
       if after.generation > 0 {
         try materialiser.place(ref, after, replacing: old, changed: nil)
       } else {
@@ -146,19 +150,32 @@ struct Reverter {
     try materialiser.settle()
   }
 
+  /// Keeps what a record has in change sets above the limits, of authors that get receipts.
+  func keepReceipts(
+    of ref: RecordRef, _ replay: Replay, _ records: ZoneRecords, _ receipts: [Author: Aftermath], now: Int64
+  ) throws {
+    guard let reverted = replay.reverted[ref] else { return }
+    let after = replay.states[ref] ?? State()
+    var before = after
+    before.merge(reverted.state)
+    try RevertedValues(ref, from: before, to: after)
+      .keep(records, receipts, mover: replay.movers[ref], from: reverted.source, now: now)
+  }
+
   /// Returns the states in change sets above the limits, of authors that get receipts. The values that had beaten them
   /// may be reverted as well.
-  private func reverted(_ wanted: Set<RecordRef>, _ receipts: [Author: Aftermath]) throws -> [RecordRef: State] {
-    var states: [RecordRef: State] = [:]
+  private func reverted(_ wanted: Set<RecordRef>, _ receipts: [Author: Aftermath]) throws -> [RecordRef: Reverted] {
+    var reverted: [RecordRef: Reverted] = [:]
     try forEachRefused { author, number in
       guard try receipts[transaction.catalog.author(author)] != nil else { return }
       let long = try log.longValues(author, number)
       try log.forEachRow(author, number) { ref, change, columns, _ in
         guard wanted.contains(ref) else { return }
-        states[ref, default: State()].merge(try State(change, columns: columns, long))
+        reverted[ref, default: Reverted()].state.merge(try State(change, columns: columns, long))
+        reverted[ref]?.last[author] = number
       }
     }
-    return states
+    return reverted
   }
 
   /// Returns the authors who moved records here from another zone, above the limits. The values of these records have

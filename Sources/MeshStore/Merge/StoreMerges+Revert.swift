@@ -35,6 +35,29 @@ extension StoreMerges {
     }
   }
 
+  package func keepUnsent(
+    _ limits: [Author: UInt64], zone: ZoneID, _ reader: ChangeSetReader, now: Int64
+  ) throws {
+    let receipts = limits.mapValues { _ in Aftermath.receipt }
+    let touched = try write { transaction in
+      try Reverter(transaction, try transaction.counters.obtain(zone), reader, limits).touched()
+    }
+    for group in touched.slices(of: StoreLimits.restatedTogether) {
+      let replay = try read { transaction in
+        guard let row = try transaction.counters.read(zone) else { return Reverter.Replay() }
+        return try Reverter(transaction, row, reader, limits).replay(group, receipts)
+      }
+      for slice in group.slices(of: Choices.slice) {
+        try write { transaction in
+          let row = try transaction.counters.obtain(zone)
+          let reverter = try Reverter(transaction, row, reader, limits)
+          let records = ZoneRecords(transaction, zone: row)
+          for ref in slice { try reverter.keepReceipts(of: ref, replay, records, receipts, now: now) }
+        }
+      }
+    }
+  }
+
   /// Reverts a unit that turned out to break a rule after slices of it were merged. No other device merges any of it.
   /// Its bytes stay, like those of a unit that broke a rule in its first part. Returns nil if there is none.
   func revertHalfMerged(_ zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws -> ApplyProgress? {

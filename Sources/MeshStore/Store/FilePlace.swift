@@ -15,6 +15,8 @@ struct FilePlace {
         throw StoreError(.cannotOpen, "\(path) is \(kind); name the database file itself")
       }
       try requireWritable(path)
+      // SQLite gives new ones the database's permissions, and the old ones keep theirs.
+      for suffix in ["-wal", "-shm"] where access(path + suffix, F_OK) == 0 { try requireWritable(path + suffix) }
       return
     }
     guard errno == ENOENT else { throw StoreError(.cannotOpen, "\(path) cannot be opened: \(Self.reason())") }
@@ -31,6 +33,15 @@ struct FilePlace {
   /// Refuses names that SQLite doesn't take for a path, such as `:memory:` and URIs. mesh needs a file that stays, and
   /// takes its name literally.
   private func requireFile() throws(StoreError) {
+    if let suffix = Self.companions.first(where: path.hasSuffix) {
+      let database = String(path.dropLast(suffix.count))
+      guard access(database, F_OK) != 0 else {
+        throw StoreError(
+          .cannotOpen,
+          "\(path) is the name of a file that belongs to the database \(database), and would damage it; choose another name"
+        )
+      }
+    }
     let components = path.split(separator: "/")
     guard components.last == ":memory:" || components.contains(where: { $0.hasPrefix("file:") }) else { return }
     throw StoreError(
@@ -38,6 +49,9 @@ struct FilePlace {
       "\(path) is not the path of a database file: a mesh needs a file on a disk. Name it without file: and without options, "
         + "for example --database notes.db")
   }
+
+  /// The ends of the names of files beside a database. SQLite and mesh read them together with it.
+  private static let companions = ["-journal", "-wal", "-shm", "-mesh-lock"]
 
   private var directory: String {
     let parent = (path as NSString).deletingLastPathComponent

@@ -14,6 +14,8 @@ package struct FileStatus: Sendable {
   /// The size in bytes.
   package let size: Int64
   package let inode: UInt64
+  /// The number of names that the file has.
+  package let links: Int
 
   /// Reads the status of the file at `path`. It doesn't follow a symbolic link. Returns nil on failure, with the reason
   /// in `errno`.
@@ -46,6 +48,6 @@ package struct FileStatus: Sendable {
       default: .special
       }
     (mode, owner) = (status.st_mode & 0o7777, status.st_uid)
-    (size, inode) = (Int64(status.st_size), UInt64(status.st_ino))
+    (size, inode, links) = (Int64(status.st_size), UInt64(status.st_ino), Int(clamping: status.st_nlink))
   }
 }

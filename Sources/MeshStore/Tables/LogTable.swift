@@ -178,6 +178,10 @@ struct LogTable {
       [.integer(-zone), .integer(author), .bits(number)])
   }
 
+  func removeReverted(of author: Int64, in zone: Int64) throws {
+    try sql.run("DELETE FROM mesh_log WHERE zone = ? AND author = ?", [.integer(-zone), .integer(author)])
+  }
+
   func removeReverted(in zone: Int64) throws {
     try sql.run("DELETE FROM mesh_log WHERE zone = ?", [.integer(-zone)])
   }

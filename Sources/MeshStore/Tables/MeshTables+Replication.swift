@@ -62,6 +62,9 @@ extension MeshTables {
     if format < 23 { try add("names BLOB", to: "mesh_foreign_schema", db) }
     if format < 24 { try add("dismissed INTEGER NOT NULL DEFAULT 0", to: "mesh_conflict", db) }
     if format < 25 { try add("undelivered INTEGER NOT NULL DEFAULT 0", to: "mesh_asset_use", db) }
+    if format < 26 {
+      for column in ["author INTEGER", "number INTEGER"] { try add(column, to: "mesh_receipt", db) }
+    }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
 
@@ -329,7 +332,8 @@ extension MeshTables {
       tbl INTEGER NOT NULL, key NOT NULL,
       extra BLOB,                                 -- the values, as in mesh_record.extra; NULL: it was deleted
       reason INTEGER NOT NULL,                    -- 1 not permitted, 2 cut
-      noted INTEGER NOT NULL                      -- milliseconds since 1970
+      noted INTEGER NOT NULL,                     -- milliseconds since 1970
+      author INTEGER, number INTEGER              -- the last change set that it keeps; NULL: none, or of several authors
     )
     """
 

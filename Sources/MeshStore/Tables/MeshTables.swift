@@ -3,7 +3,7 @@ import GRDB
 /// The tables that the store keeps beside the app's tables, one constant for each. `Tables.md` is their specification.
 enum MeshTables {
   /// The format of all these tables. A file with a greater number is refused.
-  static let format = 25
+  static let format = 26
 
   /// Creates the missing tables. Throws `StoreError` (`formatTooNew`) if a later version of mesh created them.
   static func create(_ db: Database) throws {

@@ -11,6 +11,14 @@ struct ReceiptTable {
     let values: [Int64: Value]?
     let reason: Receipt.Reason
     let noted: Int64
+    let source: Source?
+  }
+
+  /// The last of the change sets whose values a receipt keeps, if all are of one author.
+  struct Source: Equatable {
+    /// The `mesh_author.id`.
+    let author: Int64
+    let number: UInt64
   }
 
   /// Returns the number of receipts of each zone that has some.
@@ -32,6 +40,13 @@ struct ReceiptTable {
       "\(Self.select) WHERE zone = ? AND id > ? ORDER BY id LIMIT 1", [.integer(zone), .integer(id)], Self.entry)
   }
 
+  /// Returns whether the record has a receipt of a change set.
+  func has(_ source: Source, _ ref: RecordRef, in zone: Int64) throws -> Bool {
+    try sql.exists(
+      "SELECT 1 FROM mesh_receipt WHERE zone = ? AND tbl = ? AND key = ? AND author = ? AND number = ?",
+      [.integer(zone)] + ref.place + [.integer(source.author), .bits(source.number)])
+  }
+
   /// Returns the values that a record has after all its receipts.
   func latest(of ref: RecordRef, in zone: Int64) throws -> [Int64: Value] {
     try sql.all(
@@ -42,22 +57,25 @@ struct ReceiptTable {
     }
   }
 
-  private static let select = "SELECT id, tbl, key, extra, reason, noted FROM mesh_receipt"
+  private static let select = "SELECT id, tbl, key, extra, reason, noted, author, number FROM mesh_receipt"
 
   private static func entry(_ row: PreparedStatement) throws -> Entry {
     Entry(
       id: row.integer(0), ref: row.ref(1), values: try row.optionalBytes(3).map { try ExtraValues.decode($0) },
-      reason: Receipt.Reason(rawValue: row.integer(4)) ?? .cut, noted: row.integer(5))
+      reason: Receipt.Reason(rawValue: row.integer(4)) ?? .cut, noted: row.integer(5),
+      source: row.isNull(6) ? nil : Source(author: row.integer(6), number: row.bits(7)))
   }
 
   func insert(
-    _ ref: RecordRef, _ values: [Int64: Value]?, zone: Int64, _ reason: Receipt.Reason, now: Int64
+    _ ref: RecordRef, _ values: [Int64: Value]?, zone: Int64, _ reason: Receipt.Reason, from source: Source?,
+    now: Int64
   ) throws {
     try sql.run(
-      "INSERT INTO mesh_receipt (zone, tbl, key, extra, reason, noted) VALUES (?, ?, ?, ?, ?, ?)",
+      "INSERT INTO mesh_receipt (zone, tbl, key, extra, reason, noted, author, number) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
       [
         .integer(zone), .integer(ref.table), ref.key, values.map { .blob(ExtraValues.encode($0) ?? [0]) } ?? .null,
-        .integer(reason.rawValue), .integer(now),
+        .integer(reason.rawValue), .integer(now), source.map { .integer($0.author) } ?? .null,
+        source.map { .bits($0.number) } ?? .null,
       ])
   }
 
@@ -67,6 +85,13 @@ struct ReceiptTable {
   }
 
   func remove(_ id: Int64) throws { try sql.run("DELETE FROM mesh_receipt WHERE id = ?", [.integer(id)]) }
+
+  /// Removes the receipts of an author's change sets that are in the zone's log again.
+  func removeArrived(through number: UInt64, of author: Int64, in zone: Int64) throws {
+    try sql.run(
+      "DELETE FROM mesh_receipt WHERE zone = ? AND author = ? AND number <= ?",
+      [.integer(zone), .integer(author), .bits(number)])
+  }
 
   /// Removes the receipts of a zone. Returns their number.
   func removeAll(of zone: Int64) throws -> Int {

@@ -15,14 +15,16 @@ extension StoreZones {
     try read { try $0.zoneRows.keepsCopy(zone) }
   }
 
-  package func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool {
+  package func dropZone(
+    _ zone: ZoneID, keepingCopy: Bool, unsent: [Author: UInt64], now: Int64
+  ) throws -> Bool {
     try writeRefusing(notingAt: now) { transaction, refused in
       guard let row = try transaction.counters.read(zone) else { return false }
       let keepingCopy = try keepingCopy || transaction.zoneRows.keepsCopy(zone)
       let removal = ZoneRemoval(transaction: transaction)
       try removal.dropPending(row.id, keepingCopy: keepingCopy)
       return try transaction.applying { try removal.dropRecords(row, keepingCopy: keepingCopy, refused, now: now) }
-        || removal.dropLog(row, now: now)
+        || removal.dropLog(row, keeping: unsent, now: now)
     }
   }
 }
@@ -129,7 +131,12 @@ private struct ZoneRemoval: InTransaction {
 
   /// Removes a slice of the change log, and then the remaining data. The control log stays. Returns false when all is
   /// removed.
-  func dropLog(_ row: ZoneCounters, now: Int64) throws -> Bool {
+  ///
+  /// - Parameter unsent: The numbers above which the authors' change sets stay apart.
+  func dropLog(_ row: ZoneCounters, keeping unsent: [Author: UInt64], now: Int64) throws -> Bool {
+    for (author, number) in unsent {
+      try log.truncate(above: number, of: catalog.authorNumber(author), in: row.id, areKept: true)
+    }
     if try log.removeSlice(of: row.id) { return true }
     try names.removeNamed(in: row.id)
     try receiptsForLostLocal(row.id, now: now)

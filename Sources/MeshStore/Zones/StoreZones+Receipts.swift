@@ -60,16 +60,20 @@ extension Transaction {
   /// several ways at once, such as when a program deletes the root of a share. Parts are not compared: two equal
   /// increments are two.
   ///
-  /// - Parameter values: The values by column, or nil for a delete.
-  func noteReceipt(_ ref: RecordRef, _ values: [Int64: Value]?, zone: Int64, _ reason: Receipt.Reason, now: Int64)
-    throws
-  {
+  /// - Parameters:
+  ///   - values: The values by column, or nil for a delete.
+  ///   - source: The last change set that has them.
+  func noteReceipt(
+    _ ref: RecordRef, _ values: [Int64: Value]?, zone: Int64, _ reason: Receipt.Reason,
+    from source: ReceiptTable.Source? = nil, now: Int64
+  ) throws {
+    if let source, try receipts.has(source, ref, in: zone) { return }
     let known = try receipts.latest(of: ref, in: zone)
     let new = try values?.filter { column, value in try known[column] != value || catalog.part(column) != nil }
     // A row that consists of its key has no values.
     guard values?.isEmpty != false || new?.isEmpty != true else { return }
     reached(.receiptKept)
-    try receipts.insert(ref, new, zone: zone, reason, now: now)
+    try receipts.insert(ref, new, zone: zone, reason, from: source, now: now)
   }
 }
 
@@ -100,6 +104,8 @@ struct ReceiptWriter: InTransaction {
         try !isFragment(receipt.ref, receipt.values, of: row), try !lacksParent(receipt.ref, receipt.values),
         try writeAgain(receipt.ref, receipt.values)
       else { continue }
+      // Otherwise this node could send them as well.
+      if let source = receipt.source { try log.removeReverted(of: source.author, in: row.id) }
       if names.isEmpty {
         try receipts.remove(receipt.id)
         written += 1

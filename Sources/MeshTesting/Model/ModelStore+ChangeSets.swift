@@ -178,22 +178,8 @@ extension ModelStore {
       throw MissingKey(epoch: changeSet.header.epoch)
     }
     let before = zone.records
-    let log = zone.log.filter { $0.header.number <= zone.unitEnd($0.header.author, limits[$0.header.author]) }
-    for author in limits.keys {
-      guard let log = zone.authors[author] else { continue }
-      let end = zone.unitEnd(author, limits[author])
-      for changeSet in log.stored.dropFirst(Int(clamping: end)) where aftermath[author] == .receipt {
-        zone.reverted[author, default: [:]][changeSet.header.number] = changeSet
-      }
-      zone.authors[author]?.stored = Array(log.stored.prefix(Int(clamping: end)))
-    }
-    zone.records = [:]
-    zone.logStart += zone.log.count
-    zone.log = []
-    for author in zone.authors.keys {
-      zone.authors[author]?.merged = 0
-      zone.authors[author]?.context = CausalContext()
-    }
+    zone.setAside(limits.filter { aftermath[$0.key] == .receipt })
+    let log = zone.beginAgain(limits)
     var values = UnitValues(cryptography)
     for changeSet in log {
       guard let key = reader.keys[changeSet.header.epoch],
@@ -210,12 +196,22 @@ extension ModelStore {
     }
     zone.clock = HybridClock(last: min(zone.clock.last, zone.log.map(\.header.time).max() ?? .zero))
     for (name, state) in before {
-      let lost = zone.takeReverted(name, of: state, aftermath, keepsCopy: keptCopies.contains(id))
+      let lost = zone.takeReverted(name, of: state, aftermath)
       if let lost = lost.kept { kept[name, default: []].append(lost) }
       guard let lost = lost.receipt else { continue }
       noteReceipt(id, name, lost.isAlive ? lost.cells.mapValues(\.value) : nil, .cut, now)
     }
     zoneData[id] = zone
     show(Set(before.keys), zone)
+  }
+
+  /// Reverts them to see what that takes, and takes it back.
+  package func keepUnsent(
+    _ limits: [Author: UInt64], zone: ZoneID, _ reader: ChangeSetReader, now: Int64
+  ) throws {
+    guard let before = zoneData[zone] else { return }
+    try revert(limits, aftermath: limits.mapValues { _ in .receipt }, zone: zone, reader, now: now)
+    zoneData[zone] = before
+    show(Set(before.records.keys), before)
   }
 }

@@ -169,7 +169,9 @@ package final class ModelStore: ReplicaStore {
   package func keepsCopy(of zone: ZoneID) -> Bool { keptCopies.contains(zone) }
 
   /// Removes the records in one step, and the log in another.
-  package func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool {
+  package func dropZone(
+    _ zone: ZoneID, keepingCopy: Bool, unsent: [Author: UInt64], now: Int64
+  ) throws -> Bool {
     let keepingCopy = keptCopies.contains(zone) || keepingCopy
     pending.removeAll { $0.zone == zone }
     if let records = zoneData[zone]?.records, !records.isEmpty {
@@ -185,7 +187,8 @@ package final class ModelStore: ReplicaStore {
     }
     if let dropFault { throw dropFault }
     keptCopies.remove(zone)
-    let dropped = zoneData[zone] ?? ModelZone()
+    var dropped = zoneData[zone] ?? ModelZone()
+    dropped.setAside(unsent)
     zoneData[zone] = ModelZone(control: dropped.control, reverted: dropped.reverted)
     return false
   }

@@ -140,13 +140,41 @@ extension ModelZone {
   /// Returns what a revert takes from a record and keeps elsewhere, as the aftermath of its authors says. The values to
   /// write again stay with the zone.
   mutating func takeReverted(
-    _ name: RecordName, of state: RecordState<String>, _ aftermath: [Author: Aftermath], keepsCopy: Bool
+    _ name: RecordName, of state: RecordState<String>, _ aftermath: [Author: Aftermath]
   ) -> (kept: RecordState<String>?, receipt: RecordState<String>?) {
     let after = records[name]
     rewrites[name] = state.reverted(leaving: after, aftermath, .writtenAgain) ?? rewrites[name]
-    let receipt = state.reverted(leaving: after, aftermath, .receipt)
-    if keepsCopy, let receipt { records[name, default: RecordState()].merge(receipt) }
-    return (state.reverted(leaving: after, aftermath, .kept), receipt)
+    return (
+      state.reverted(leaving: after, aftermath, .kept), state.reverted(leaving: after, aftermath, .receipt)
+    )
+  }
+
+  /// Empties the zone, and removes the change sets of authors above these numbers. Returns the others that were merged,
+  /// in their order.
+  mutating func beginAgain(_ limits: [Author: UInt64]) -> [ChangeSet] {
+    let rest = log.filter { $0.header.number <= unitEnd($0.header.author, limits[$0.header.author]) }
+    for author in limits.keys {
+      guard let stored = authors[author]?.stored else { continue }
+      let end = Int(clamping: unitEnd(author, limits[author]))
+      authors[author]?.stored = Array(stored.prefix(end))
+    }
+    records = [:]
+    logStart += log.count
+    log = []
+    for author in authors.keys {
+      authors[author]?.merged = 0
+      authors[author]?.context = CausalContext()
+    }
+    return rest
+  }
+
+  /// Keeps the change sets of authors above these numbers as reverted ones.
+  mutating func setAside(_ limits: [Author: UInt64]) {
+    for (author, limit) in limits {
+      for changeSet in authors[author]?.stored.dropFirst(Int(clamping: unitEnd(author, limit))) ?? [] {
+        reverted[author, default: [:]][changeSet.header.number] = changeSet
+      }
+    }
   }
 }
 

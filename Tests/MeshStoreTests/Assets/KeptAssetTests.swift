@@ -138,7 +138,7 @@ import Testing
     try b.run("UPDATE photo SET image = randomblob(60000)")
     try a.pull(from: b)
     #expect((a.staging as? MemoryStaging)?.size == 50_000)
-    while try a.store.zones.dropZone(Peer.zone, keepingCopy: false, now: a.now) {}
+    while try a.store.zones.dropZone(Peer.zone, keepingCopy: false, unsent: [:], now: a.now) {}
     #expect((a.staging as? MemoryStaging)?.size == 0)
     #expect(try a.rows("SELECT * FROM mesh_kept").isEmpty)
   }

@@ -104,7 +104,7 @@ import Testing
     let runs = "SELECT run_last > 0 FROM mesh_zone ORDER BY id"
     while try alice.rows(runs) == ["0", "0"] { #expect(try alice.step()) }
     #expect(try alice.rows(runs) == ["0", "1"])
-    #expect(try alice.store.zones.dropZone(SharedList.share, keepingCopy: false, now: alice.now))
+    #expect(try alice.store.zones.dropZone(SharedList.share, keepingCopy: false, unsent: [:], now: alice.now))
     #expect(try alice.rows(runs) == ["0", "0"])
   }
 }

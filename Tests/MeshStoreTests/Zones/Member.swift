@@ -193,8 +193,10 @@ final class Member {
     try store.zones.setStandings(standings)
   }
 
-  func drop(_ zone: ZoneID, keepingCopy: Bool = false) throws {
-    for _ in 0..<10_000 where try !store.zones.dropZone(zone, keepingCopy: keepingCopy, now: now) { return }
+  func drop(_ zone: ZoneID, keepingCopy: Bool = false, unsent: [Author: UInt64] = [:]) throws {
+    for _ in 0..<10_000 {
+      if try !store.zones.dropZone(zone, keepingCopy: keepingCopy, unsent: unsent, now: now) { return }
+    }
     throw Stuck()
   }
 }

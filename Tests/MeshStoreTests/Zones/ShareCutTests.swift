@@ -102,7 +102,7 @@ import Testing
     let author = try bob.author(Self.share)
     try cut(author, to: 1, [:], on: alice)
     try cut(author, to: 1, [author: .receipt], on: bob)
-    while try bob.store.zones.dropZone(Self.share, keepingCopy: false, now: bob.now) {}
+    while try bob.store.zones.dropZone(Self.share, keepingCopy: false, unsent: [:], now: bob.now) {}
     #expect(try !bob.store.log.storeAgain(Self.share) { _ in true }, "what comes before it is not here")
     (alice.cuts, bob.cuts) = ([:], [:])
     try bob.store.zones.beginInstance(InstanceID(56), zone: Self.share)
@@ -112,15 +112,17 @@ import Testing
     #expect(try !bob.store.log.storeAgain(Self.share) { $0.header.number <= 2 })
     try bob.pull(Self.share, from: alice)
     #expect(try bob.rows("SELECT title FROM reminders WHERE id = 'r1'") == ["two"])
+    #expect(try bob.store.zones.receipts(Self.share).map { $0.values?["title"] } == [.text("three")])
     #expect(try bob.store.log.storeAgain(Self.share) { _ in true })
     try bob.pull(Self.share, from: alice)
     try alice.pull(Self.share, from: bob)
     for member in [alice, bob] { #expect(try member.store.zones.digest(Self.share) == before) }
+    #expect(try bob.store.zones.receipts(Self.share).isEmpty, "the share has what the receipt said it lacked")
     #expect(
       try !alice.store.log.storeAgain(Self.share) { _ in true } && !bob.store.log.storeAgain(Self.share) { _ in true })
   }
 
-  @Test("a copy that is kept has the reverted changes, and the receipts bring them back after joining again")
+  @Test("a copy that is kept has the unsent changes, and the receipts bring them back after joining again")
   func aKeptCopyAndReceipts() throws {
     let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
     try bob.store.zones.beginInstance(InstanceID(55), zone: Self.share)
@@ -138,9 +140,12 @@ import Testing
     let author = try bob.author(Self.share)
     try bob.stand(ZoneStanding(zone: Self.share, role: .ended))
     try bob.store.zones.keepCopy(of: Self.share)
-    try cut(author, to: 1, [author: .receipt], on: bob)
+    // As if the node had stopped after it.
+    for _ in 0..<2 {
+      try bob.store.merges.keepUnsent([author: 1], zone: Self.share, bob.reader(Self.share), now: bob.now)
+    }
     #expect(try bob.contents() == before)
-    try bob.drop(Self.share)
+    try bob.drop(Self.share, unsent: [author: 1])
     try bob.settle()
     #expect(try bob.contents() == before && bob.records(Self.share).isEmpty)
     let receipts = try bob.store.zones.receipts(Self.share)

@@ -106,14 +106,14 @@ package struct StoreConflicts: StorePart {
 private struct CurrentConflicts: InTransaction {
   let transaction: Transaction
 
-  typealias Entry = (lost: Conflict, ref: RecordRef, column: Int64)
+  typealias Entry = (lost: Conflict, ref: RecordRef, column: Int64, isByWrite: Bool)
 
   func rows(_ filter: ConflictFilter) throws -> [Entry] {
     let table = try filter.table.map { name in
       guard let table = catalog.knownTable(name) else { throw StoreError.unknownTable(name) }
       return table
     }
-    return try conflicts.list(filter, table: table).map { (try conflict($0), $0.ref, $0.column) }
+    return try conflicts.list(filter, table: table).map { (try conflict($0), $0.ref, $0.column, $0.isByWrite) }
   }
 
   /// Returns the conflict with the record's current values, or nil if no value is lost any more.
@@ -159,8 +159,9 @@ private struct CurrentConflicts: InTransaction {
     return conflict.winnerValue == conflict.loserValue && isAlive ? nil : conflict
   }
 
-  /// Returns whether the lost value's device has written the column, or deleted the record, in another zone since. When
-  /// a record follows its parent, each of the account's devices brings its own edits along.
+  /// Returns whether the lost value's device has written the column in another zone since. When a record follows its
+  /// parent, each of the account's devices brings its own edits along. If the device has deleted the record there, a
+  /// value that lost to the move is taken for one that was brought along. One that lost to another device's write is not.
   ///
   /// - Parameter deleted: The stamp of the record's delete in the zone of the conflict, if it is in that zone.
   private func isWrittenElsewhere(_ entry: Entry, deleted: Stamp?) throws -> Bool {
@@ -169,6 +170,8 @@ private struct CurrentConflicts: InTransaction {
       guard let other = try counters.read(id: id) else { return false }
       let state = try state(entry.ref, other.zone)
       if state.isAlive { return isLater(state.cells[entry.column]?.stamp, entry) }
+      let wasBeaten = entry.isByWrite && entry.lost.beatenBy?.author.device != entry.lost.loser.author.device
+      guard !wasBeaten else { return false }
       return isLater(state.life, entry) || isLater(deleted, entry)
     }
   }

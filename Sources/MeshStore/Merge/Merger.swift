@@ -149,7 +149,8 @@ final class Merger {
       let comesAgain = try comesAgain(ref, change, before)
       var losesParts = false
       for loss in losses where try isConflict(ref, loss, state, comesAgain: comesAgain) {
-        try merger.records.noteConflict(ref, loss, by: owner, now: merger.now)
+        try merger.records.noteConflict(
+          ref, loss, by: owner, isByWrite: before.generation == news.generation, now: merger.now)
         losesParts = try losesParts || merger.transaction.catalog.part(loss.column) != nil
       }
       if state != before {
@@ -425,11 +426,15 @@ extension ZoneRecords {
 
   /// Lists a value that lost, and keeps the bytes of a BLOB. Call it before the row changes.
   ///
-  /// - Parameter owner: The account whose change set caused the conflict, or nil if none did.
-  func noteConflict(_ ref: RecordRef, _ loss: State.Loss, by owner: [UInt8]? = nil, now: Int64) throws {
+  /// - Parameters:
+  ///   - owner: The account whose change set caused the conflict, or nil if none did.
+  ///   - isByWrite: Whether it lost to another value of the same life of the record.
+  func noteConflict(
+    _ ref: RecordRef, _ loss: State.Loss, by owner: [UInt8]? = nil, isByWrite: Bool = false, now: Int64
+  ) throws {
     try transaction.conflicts.insert(
       ref, in: zone.id, column: loss.column, loss.loser.value, local(loss.loser.stamp), winner: loss.winner.map(local),
-      wasLocal: loss.wasLocal, cause: owner, now: now)
+      wasLocal: loss.wasLocal, isByWrite: isByWrite, cause: owner, now: now)
     if let asset = loss.loser.value.asset { try transaction.kept.keep(asset, ref, loss.column, isConflict: true) }
   }
 }

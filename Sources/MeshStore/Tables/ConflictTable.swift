@@ -16,6 +16,8 @@ struct ConflictTable {
     let wasLocal: Bool
     let noted: Int64
     let isDismissed: Bool
+    /// Whether the value lost to another value of the same life of the record.
+    let isByWrite: Bool
   }
 
   // MARK: Reading
@@ -47,7 +49,7 @@ struct ConflictTable {
     return try sql.all(
       """
       SELECT mesh_zone.zone, tbl, key, col, value, loser_author, loser_time, winner_author, winner_time, was_local, noted,
-        mesh_conflict.id, dismissed
+        mesh_conflict.id, dismissed, by_write
       FROM mesh_conflict JOIN mesh_zone ON mesh_zone.id = mesh_conflict.zone
       \(conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")) ORDER BY mesh_conflict.id DESC
       """, arguments
@@ -58,7 +60,8 @@ struct ConflictTable {
         value: try ExtraValues.decodeValue(row.bytes(4)),
         loser: LocalStamp(author: row.integer(5), time: HybridTime(row.bits(6))),
         winner: row.optional(7).map { LocalStamp(author: $0, time: HybridTime(row.bits(8))) },
-        wasLocal: row.integer(9) == 1, noted: row.integer(10), isDismissed: row.integer(12) == 1)
+        wasLocal: row.integer(9) == 1, noted: row.integer(10), isDismissed: row.integer(12) == 1,
+        isByWrite: row.integer(13) == 1)
     }.compactMap(\.self)
   }
 
@@ -132,20 +135,23 @@ struct ConflictTable {
 
   /// Adds a lost value. A zone that has too many loses its old ones.
   ///
-  /// - Parameter cause: The account whose change set caused the conflict, or nil if none did.
+  /// - Parameters:
+  ///   - isByWrite: Whether it lost to another value of the same life of the record.
+  ///   - cause: The account whose change set caused the conflict, or nil if none did.
   func insert(
     _ ref: RecordRef, in zone: Int64, column: Int64, _ value: Value, _ loser: LocalStamp, winner: LocalStamp?,
-    wasLocal: Bool, cause: [UInt8]?, now: Int64
+    wasLocal: Bool, isByWrite: Bool, cause: [UInt8]?, now: Int64
   ) throws {
     try sql.run(
       """
       INSERT INTO mesh_conflict (zone, tbl, key, col, value, loser_author, loser_time, winner_author, winner_time,
-        was_local, noted, cause) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        was_local, by_write, noted, cause) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
         .integer(zone), .integer(ref.table), ref.key, .integer(column), .blob(ExtraValues.encode(value)),
         .integer(loser.author), .bits(loser.time.value), .optional(winner?.author),
-        winner.map { .bits($0.time.value) } ?? .null, .integer(wasLocal ? 1 : 0), .integer(now), .optional(cause),
+        winner.map { .bits($0.time.value) } ?? .null, .integer(wasLocal ? 1 : 0), .integer(isByWrite ? 1 : 0),
+        .integer(now), .optional(cause),
       ])
     if sql.lastInsertedID % StoreLimits.conflictsBetweenLooks == 0 { try removeOld() }
   }

@@ -64,6 +64,7 @@ extension MeshTables {
     if format < 25 { try add("undelivered INTEGER NOT NULL DEFAULT 0", to: "mesh_asset_use", db) }
     if format < 26 {
       for column in ["author INTEGER", "number INTEGER"] { try add(column, to: "mesh_receipt", db) }
+      try add("by_write INTEGER NOT NULL DEFAULT 0", to: "mesh_conflict", db)
     }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
@@ -246,7 +247,8 @@ extension MeshTables {
       was_local INTEGER NOT NULL,                 -- 1: the loser was here and the winner arrived
       noted INTEGER NOT NULL,                     -- milliseconds since 1970
       cause BLOB,                                 -- account (else device) whose change set made it a conflict; NULL: none did
-      dismissed INTEGER NOT NULL DEFAULT 0        -- 1: somebody dismissed or restored it here, and it is not listed
+      dismissed INTEGER NOT NULL DEFAULT 0,       -- 1: somebody dismissed or restored it here, and it is not listed
+      by_write INTEGER NOT NULL DEFAULT 0         -- 1: it lost to another value of the same life; 0: to a birth, a delete or a move, or from before
     )
     """
 

@@ -221,6 +221,29 @@ import Testing
     #expect(lost.contains { $0.column == nil && $0.loser.author.device == alice.device })
   }
 
+  @Test("a lost value of a record that has moved stays listed if a device deletes the record", arguments: [0, 1])
+  func conflictOfADeletedRecord(deleter: Int) throws {
+    let devices = [try SharedList.alice(), try SharedList.laptop()]
+    try converge(devices)
+    let standing = ZoneStanding(zone: Self.share, role: .owned, root: RecordName(table: "lists", key: .text("M")))
+    for device in devices {
+      try device.stand(standing)
+      try converge(devices)
+    }
+    try devices[0].run("UPDATE reminders SET title = 'first' WHERE id = 'r2'")
+    try devices[0].settle()
+    devices[1].now += 1_000
+    try devices[1].run("UPDATE reminders SET title = 'second' WHERE id = 'r2'")
+    try converge(devices)
+    func lost() throws -> [Value] { try devices.flatMap { try $0.store.conflicts.list(limit: 9).map(\.loserValue) } }
+    let before = try lost()
+    try #require(before == [.text("first"), .text("first")])
+    devices[deleter].now += 2_000
+    try devices[deleter].run("DELETE FROM reminders WHERE id = 'r2'")
+    try converge(devices)
+    #expect(try lost() == before)
+  }
+
   @Test("a delete of a record that followed its parent leaves another share's row with its key alone")
   func rowOfAnotherShare() throws {
     let (alice, laptop, bob) = (try SharedList.alice(), try SharedList.laptop(), try SharedList.bob())

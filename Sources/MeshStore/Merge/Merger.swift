@@ -153,6 +153,7 @@ final class Merger {
           ref, loss, by: owner, isByWrite: before.generation == news.generation, now: merger.now)
         losesParts = try losesParts || merger.transaction.catalog.part(loss.column) != nil
       }
+      try noteUnseenSums(ref, before, state)
       if state != before {
         let changed = Set(state.cells.filter { before.cells[$0.key] != $0.value }.keys)
         try merger.materialiser.place(
@@ -167,6 +168,30 @@ final class Merger {
         try merger.transaction.continueLateParts(ref)
       } else {
         try merger.continueLateParts(ref, after: change)
+      }
+    }
+
+    /// Notes a conflict for the sum of a counter that is replaced by a value that is no number, if the author of that
+    /// value had not seen all increments. They stay, but no row shows them.
+    private func noteUnseenSums(_ ref: RecordRef, _ before: State, _ state: State) throws {
+      let catalog = merger.transaction.catalog
+      guard state.generation == before.generation, state.isAlive, let table = catalog.table(ref.table) else { return }
+      let replaced = state.cells.filter { column, cell in
+        if case .integer = cell.value { return false }
+        return before.cells[column].map { $0 != cell } ?? true
+      }
+      guard !replaced.isEmpty else { return }
+      for (column, sum) in try merger.transaction.folded(table, before).sorted(by: { $0.key < $1.key }) {
+        guard let winner = replaced[column], case .integer = sum else { continue }
+        let unseen = try before.cells.filter { id, cell in
+          guard let (named, whole) = try catalog.part(id, in: table), whole == column else { return false }
+          return named.policy == .counter && cell.stamp.author != winner.stamp.author
+            && !part.context.hasSeen(cell.stamp)
+        }
+        guard let stamp = unseen.values.map(\.stamp).max() else { continue }
+        try merger.records.noteConflict(
+          ref, State.Loss(column: column, loser: .init(stamp: stamp, value: sum), winner: winner.stamp, wasLocal: true),
+          by: owner, isByWrite: true, now: merger.now)
       }
     }
 

@@ -53,6 +53,37 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     try expectEqual(peers, "SELECT n FROM item", ["116"])
   }
 
+  @Test(
+    "the sum of increments that a value which is no number hides is listed and comes back",
+    arguments: ["NULL", "'many'"], [true, false])
+  func hiddenIncrements(value: String, isIncrementLater: Bool) throws {
+    let peers = try peers(2)
+    let writes = ["UPDATE item SET n = \(value)", "UPDATE item SET n = n + 7"]
+    for index in isIncrementLater ? [0, 1] : [1, 0] {
+      peers[index].now += 1_000
+      try peers[index].run(writes[index])
+      try peers[index].flush()
+    }
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT n FROM item", [value == "NULL" ? "NULL" : "\"many\""])
+    let lost = try #require(try peers[1].store.conflicts.list(limit: 9).first)
+    #expect(lost.column == "n" && lost.loserValue == .integer(12))
+    _ = try peers[1].store.history.restore(.conflict(lost.id)) { _ in peers[1].reader }
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT n FROM item", ["12"])
+    #expect(try peers[1].store.conflicts.list(limit: 9).isEmpty)
+  }
+
+  @Test("a value that replaces a counter after its author saw all increments is no conflict")
+  func seenIncrements() throws {
+    let peers = try peers(2)
+    try peers[1].run("UPDATE item SET n = n + 7")
+    try synchronize(peers)
+    try peers[0].run("UPDATE item SET n = NULL")
+    try synchronize(peers)
+    try expectNoConflicts(peers)
+  }
+
   @Test("a flush between two writes loses nothing")
   func manyFlushes() throws {
     let peers = try peers()

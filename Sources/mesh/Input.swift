@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 
 /// The answers and invites that a person types or pipes.
 enum Input {
@@ -8,6 +9,7 @@ enum Input {
   /// - Parameter verb: The verb that prints such invites.
   static func invite(_ argument: String, printedBy verb: String) throws -> String {
     guard argument == "-" else { return argument }
+    if isatty(STDIN_FILENO) == 1 { Output.note("Paste the line that \(verb) printed, and press Enter:") }
     guard let line = readLine(), !line.isEmpty else {
       throw ValidationError("No invite came on standard input. Paste the line that \(verb) printed.")
     }

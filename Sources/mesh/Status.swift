@@ -40,7 +40,12 @@ struct Status: AsyncParsableCommand {
       ("account", Output.named(report.account, report.accountName)),
       ("device", Output.named(report.device, report.deviceName)),
       ("database", report.database),
-      ("tables", report.tables.isEmpty ? "none (add one: mesh track TABLE)" : report.tables.joined(separator: ", ")),
+      (
+        "tables",
+        report.tables.isEmpty
+          ? "none (mesh track TABLE; those of other devices: mesh schema --apply)"
+          : report.tables.joined(separator: ", ")
+      ),
       ("pending", report.pending.counted("row", "rows")),
     ]
     if let listen = report.listen { facts.append(("listening", listen)) }

@@ -94,7 +94,8 @@ package enum InviteFault: Error, Equatable, Sendable, CustomStringConvertible {
     case .notAnInvite(let wanted): "this is not an invite: one begins with “\(wanted.prefix)” and is a single line"
     case .otherKind(let kind, let wanted):
       "this is \(kind), not \(wanted.name): “\(wanted.verb)” prints one, which begins with “\(wanted.prefix)”"
-    case .damaged: "the invite is damaged: a character was lost or changed on the way; copy the whole line again"
+    case .damaged:
+      "the invite is damaged: a character was lost or changed on the way, or the line was cut; copy the whole line again"
     case .version(let version): "the invite is of version \(version), which this program does not know: update it"
     case .malformed(let wanted):
       "the invite's content is not what such an invite holds: ask for a new one with “\(wanted.verb)”"

@@ -20,7 +20,7 @@ struct RecordAnswers: NodePart {
     throw Refusal(
       code: "record.unknown",
       message:
-        "the table \(printable(request.table)) has no record with the key \(printable(request.key.isEmpty ? "''" : request.key)), and never had one."
+        "the table \(printable(request.table)) has no record with the key \(printable(request.key.isEmpty ? "''" : request.key)), and mesh has never read one."
     )
   }
 

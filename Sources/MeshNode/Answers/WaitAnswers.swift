@@ -189,15 +189,21 @@ struct WaitAnswers: NodePart {
     }
   }
 
-  /// Refuses to answer for a file that was accepted and whose tables were never tracked. Nothing is missing then, because
-  /// nothing is synchronized.
+  /// Refuses to answer for a file of which no table was ever tracked. Nothing is missing then, because nothing is
+  /// synchronized.
   private func requireTables() throws {
-    guard try AcceptedDatabase(home: home).isAccepted(store.place), try !store.tables.wereEverTracked() else { return }
+    guard try !store.tables.wereEverTracked() else { return }
+    let isAccepted = try AcceptedDatabase(home: home).isAccepted(store.place)
+    guard try isAccepted || store.tables.areAllUntracked() else { return }
+    let what =
+      isAccepted
+      ? "\(printable(store.place)) took the place of the file that this device has synchronized, and none of its tables is"
+      : "no table of \(printable(store.place)) is"
     throw Refusal(
       code: "tables.none",
       message:
-        "\(store.path) took the place of the file that this device has synchronized, and none of its tables is tracked, so "
-        + "nothing is synchronized. mesh schema lists the tables of other devices. Then: mesh track TABLE…")
+        "\(what) tracked, so nothing is synchronized. mesh schema lists the tables of other devices. Then: mesh track TABLE…"
+    )
   }
 
   // MARK: Without a connection

@@ -112,6 +112,12 @@ struct FileChecks: NodePart {
         "table", .warning, "A synchronized table has changed since it was tracked. \(fault)",
         wayOut: "If a table refuses a row of another machine, the row is held, and mesh held lists it.")
     }
+    if try store.tables.areAllUntracked() {
+      checks.append(
+        HealthCheck(
+          "capture", .warning, "No table of the file is tracked, so nothing is synchronized.",
+          wayOut: "mesh track TABLE… mesh schema lists the tables of other devices."))
+    }
     return (checks + (try repairChecks())).or("capture", "Every synchronized table is captured.")
   }
 

@@ -55,6 +55,14 @@ struct NodeChecks: NodePart {
 
   func deviceCheck() -> HealthCheck {
     if let revocation = revocation { return revocation }
+    if let lost = try? isAccountKeyMissing(), lost {
+      return HealthCheck(
+        "device", .warning,
+        "The account's key was on this device, and \(home.path)/account.key is gone. Nobody but an administrator can invite, "
+          + "promote or revoke devices.",
+        wayOut: "Put the file back from a copy of the home. Otherwise: mesh account replace-key, with the recovery key."
+      )
+    }
     let live = replica.account.liveDevices.count
     guard live < Limits.liveDevices else {
       return HealthCheck(
@@ -62,6 +70,13 @@ struct NodeChecks: NodePart {
         wayOut: "Revoke those that are gone: mesh device revoke DEVICE", figures: ["devices": live])
     }
     return HealthCheck("device", .ok, "This device is certified.", figures: ["devices": live])
+  }
+
+  /// Returns whether this device made the account, nobody has replaced the account's key since, and the key is gone.
+  private func isAccountKeyMissing() throws -> Bool {
+    let first = DeviceAnswers(context: context).list().devices.first
+    return try replica.account.successor == nil && first?.device == replica.device.description
+      && !home.exists(.accountKey)
   }
 
   func refusalCheck() -> HealthCheck {

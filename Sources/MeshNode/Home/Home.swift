@@ -74,7 +74,9 @@ public struct Home: Hashable, Sendable {
     try home.checkSecrets()
     guard try home.exists(.configuration) else {
       throw HomeError(
-        .unfinished, "\(home.path) has no config.toml: making this home was not finished. Run mesh init again.")
+        .unfinished,
+        "\(home.path) has no config.toml: making this home was not finished, or the file was deleted. Run mesh init again "
+          + "with the same --database.")
     }
     return home
   }

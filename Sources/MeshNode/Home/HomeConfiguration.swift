@@ -65,7 +65,10 @@ public struct HomeConfiguration: Hashable, Sendable {
     do {
       return try TOMLTable(string: toml)
     } catch let error as TOMLParseError {
-      throw HomeError(.configuration, "\(path), line \(error.source.begin.line): \(error.description)")
+      throw HomeError(
+        .configuration,
+        "\(path), line \(error.source.begin.line): \(error.description). A value is true, false, a number or a text in double "
+          + "quotes.")
     } catch {
       throw HomeError(.configuration, "\(path) is not TOML.")
     }

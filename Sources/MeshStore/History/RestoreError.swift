@@ -48,7 +48,7 @@ package enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
   package var description: String {
     switch self {
     case .unknownRecord(let table, let key):
-      "the table \(table) has no record with the key \(key.named), and never had one."
+      "the table \(table) has no record with the key \(key.named), and mesh has never read one."
     case .untracked(let table, let heir?): "the table \(table) was renamed to \(heir): name that one."
     case .untracked(let table, nil):
       "the table \(table) is not synchronized here any more. mesh track \(table) takes it up again."

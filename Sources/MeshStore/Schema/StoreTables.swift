@@ -101,6 +101,18 @@ package struct StoreTables: StorePart {
     try read { try $0.tableList.all().contains(where: \.wasHere) }
   }
 
+  /// Returns whether programs have created tables in the file, and none is synchronized.
+  package func areAllUntracked() throws -> Bool {
+    try read { transaction in
+      guard try TrackedTable.all(transaction.db).isEmpty else { return false }
+      return try transaction.sql.exists(
+        """
+        SELECT 1 FROM main.sqlite_schema
+        WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE 'mesh\\_%' ESCAPE '\\'
+        """)
+    }
+  }
+
   /// Returns the synchronized tables.
   package func list() throws -> [Summary] {
     try read { transaction in

@@ -540,8 +540,8 @@ extension ShareCommand {
       case .notPermitted:
         "when this device was about to send it, the share was read-only for the account, or had ended."
       case .cut:
-        "the account lost the permission, or the share ended for it, before all of the owner's devices had confirmed this "
-          + "write. If the account was removed, the share may have it all the same."
+        "the account lost the permission, or the share ended for it, before the owner's devices had confirmed this "
+          + "write. If it joins again and the share has the write after all, the receipt goes by itself."
       }
     }
   }

@@ -550,6 +550,42 @@ extension Daemons {
       }
     }
 
+    @Test("a leave reaches an owner that was off, and a receipt goes if the share has its write after all")
+    func theOwnerIsOff() async throws {
+      try await MeshProcess.scope(nodes: 2) { nodes in
+        let (alice, bob) = (nodes[0], nodes[1])
+        let daemon = try await account(alice, "alice")
+        _ = try await account(bob, "bob")
+        try await alice.sqlite("CREATE TABLE votes (id TEXT PRIMARY KEY NOT NULL, n INTEGER DEFAULT 0)")
+        try await alice.done("track", "votes", "--policy", "n=counter")
+        try await alice.sqlite("INSERT INTO votes VALUES ('v', 0)")
+        try await alice.done("share", "create", "votes", "v", "--title", "Shared")
+        try await join(bob, alice, "read-write")
+        try await bob.done("schema", "--apply")
+        try await arrives(bob, "the row", "SELECT n FROM votes", "0")
+        let address = try await alice.address()
+        _ = try await daemon.terminate()
+        try await bob.sqlite("UPDATE votes SET n = n + 5")
+        try await bob.done("share", "leave", "Shared")
+        let receipts = try await bob.report(ShareReceiptReport.self, "share", "receipt", "Shared").receipts
+        #expect(receipts.count == 1)
+        _ = try await alice.serve("--listen", address)
+        try await eventually("alice hears that bob has left") {
+          try await share(alice).participants.contains { $0.status == .left }
+        }
+        // He still had the change set, and sends it once he may.
+        try await join(bob, alice, "read-write")
+        try await arrives(alice, "the increment", "SELECT n FROM votes", "5")
+        try await eventually("the receipt goes") {
+          try await bob.report(ShareReceiptReport.self, "share", "receipt", "Shared").receipts.isEmpty
+        }
+        let restored = try await bob.report(ShareReceiptReport.self, "share", "receipt", "Shared", "--restore")
+        #expect(restored.receipts.isEmpty)
+        try await bob.settled(with: "alice")
+        for node in nodes { #expect(try await node.sqlite("SELECT n FROM votes") == "5\n") }
+      }
+    }
+
     @Test("a share invite that was used is rejected with the reason")
     func anInviteThatWasUsedIsRefusedWithTheReason() async throws {
       try await MeshProcess.scope(nodes: 3) { nodes in

@@ -176,6 +176,8 @@ struct ShareAnswers: NodePart {
       try await takeInWrites()
       if request.force != true { try checkDelivered(zone) }
       try replica.shares.leave(zone, keepingCopy: request.keepCopy ?? false, now: time.now)
+      // The owner's device may have been away for less than one attempt.
+      addresses.dialSoon(Array(addresses.wanted))
       try await waitUntilEmpty(zone)
     case .stop: try replica.shares.stop(zone, now: time.now)
     case .rename:

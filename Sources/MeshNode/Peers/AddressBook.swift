@@ -19,12 +19,14 @@ final class AddressBook {
     fileprivate var begun = ContinuousClock.now
     /// The time at which the last session or attempt ended.
     fileprivate var ended: ContinuousClock.Instant?
+    /// True if that was a session, and no attempt was requested since.
+    fileprivate var wasOpen = false
     /// True if the address must be dialled without further waiting.
     fileprivate var isRequested = false
   }
 
-  /// The time between two attempts at an address whose device has nothing in common with this one. Another device may
-  /// take over the address.
+  /// The time between two attempts at an address whose device has nothing in common with this one, and knows that from
+  /// a session. Another device may take over the address.
   private static let pauseWithoutPart = Duration.seconds(600)
   /// The time within which devices that dial this node return: the longest wait between two attempts.
   private static let reconnecting = Backoff.dial.last * 1.5
@@ -87,7 +89,10 @@ final class AddressBook {
     if let device = dials[address]?.device, replica.peerViews.all.contains(where: { $0.device == device }) {
       return false
     }
-    guard !mayAnswer(address, replica), let dial = dials[address], let ended = dial.ended else { return true }
+    // A device that was off has not heard yet that this account left its share.
+    guard !mayAnswer(address, replica), let dial = dials[address], dial.wasOpen, let ended = dial.ended else {
+      return true
+    }
     return dial.isRequested || ContinuousClock.now - ended > Self.pauseWithoutPart
   }
 
@@ -123,6 +128,7 @@ final class AddressBook {
     guard dials[address]?.isRequested == true else { return false }
     dials[address]?.isRequested = false
     dials[address]?.failures = FailedDials()
+    dials[address]?.wasOpen = false
     return true
   }
 
@@ -140,7 +146,7 @@ final class AddressBook {
     let isLost = end.goodbye == nil || end.goodbye == .stopping
     dial.failures.note(wasOpen ? isLost ? .lost : .refused : .failed, after: .now - dial.begun)
     dial.lastError = end.reason
-    dial.ended = .now
+    (dial.ended, dial.wasOpen) = (.now, wasOpen)
     if wasOpen { dial.connectedUntil = time.milliseconds() }
     dials[address] = dial
     return dial.failures.pause

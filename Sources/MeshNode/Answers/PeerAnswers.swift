@@ -75,6 +75,10 @@ struct PeerAnswers: NodePart {
           merged = try Acknowledgement(from: &reader).merged
           last[device, default: LastAcknowledgement()].zones.append(zone)
         }
+        // What a device wrote itself may come through others before its acknowledgement does.
+        for author in view.merged.authors where author.device == device {
+          merged[author] = max(merged[author], view.merged[author])
+        }
         last[device, default: LastAcknowledgement()].behind += PeerReport.Behind(
           counted: merged.count(beyond: view.merged), there: view.merged.count(beyond: merged))
       }

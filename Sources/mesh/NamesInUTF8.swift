@@ -28,7 +28,7 @@ enum NamesInUTF8 {
     Refusal(
       code: "arguments.notUTF8",
       message:
-        "\(name) is not UTF-8, and mesh would take another file for it. Rename what it names, or use another path.",
+        "\(name) is not UTF-8, and mesh would read it as another name. If it names a file, rename that, or use another path.",
       exit: .usage)
   }
 }

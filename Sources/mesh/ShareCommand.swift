@@ -471,7 +471,7 @@ extension ShareCommand {
         receipts. Long texts and BLOBs are shortened; --json has them whole. Once the account is read-write again, --restore \
         writes them to the tables again, over what others wrote meanwhile. --discard forgets the receipts.
 
-        A copy that you kept of the share has your last writes instead of receipts. It is in the way of --restore and of \
+        A copy that you kept of the share has your last writes as well. It is in the way of --restore and of \
         joining again: save what only the copy has, and delete it.
 
         Examples:

@@ -88,7 +88,7 @@ import Testing
     Group(type: "HeldTable", tables: ["held", "wait"], joins: ["record"]),
     Group(type: "LogTable", tables: ["log", "order"], joins: ["head"]),
     Group(type: "NameTable", tables: ["author", "column", "layout", "named"], joins: ["zone"]),
-    Group(type: "PendingTable", tables: ["pending", "run"], joins: ["record", "table"]),
+    Group(type: "PendingTable", tables: ["pending", "run", "written"], joins: ["record", "table"]),
     Group(type: "PolicyTable", tables: ["policy"], joins: ["zone"]),
     Group(type: "ReceiptTable", tables: ["receipt"], joins: ["zone"]),
     Group(type: "RecordTable", tables: ["record"], joins: ["held", "table", "zone"]),

@@ -64,7 +64,7 @@ import Testing
     try mesh.restart(1)
     try mesh.pump()
     #expect(mesh.title(1, "b") == .text("new"))
-    // Whoever joins again needs the receipts, because the copy has to go then.
+    // A person who joins again needs the receipts, because the copy has to go then.
     #expect(mesh.nodes[1].store.receipts(zone).map { $0.values?["title"] } == [.text("new")])
   }
 }

@@ -27,6 +27,59 @@ import Testing
   /// Groups of commands, and commands that need no home.
   private static let without = [["init"], ["device"], ["account"], ["doctor"], ["share"], ["explain"]]
 
+  @Test("a name that is not UTF-8 is refused, and so are a file's second name and the name of a log")
+  func names() async throws {
+    try await MeshProcess.scope { mesh in
+      let binary = try Child.binary()
+      func shell(_ command: String) async throws -> Finished {
+        try await mesh.start(["sh", "-c", command, binary], executable: MeshProcess.env)
+          .finished(within: MeshProcess.deadline)
+      }
+      let argument = try await shell("\"$0\" init --database \"$(printf '/tmp/d\\377.db')\"")
+      #expect(argument.status == ExitStatus.usage.rawValue && argument.stderr.contains("is not UTF-8"))
+      let directory = try await shell(
+        "cd '\(mesh.directory)' && mkdir \"$(printf 'd\\377')\" && cd \"$(printf 'd\\377')\" && \"$0\" init --database n.db"
+      )
+      #expect(directory.status == ExitStatus.usage.rawValue && directory.stderr.contains("the current directory"))
+      try await mesh.sqlite(MeshProcess.schema)
+      try FileManager.default.linkItem(atPath: mesh.database, toPath: mesh.database + "2")
+      let linked = try await mesh.run("init", "--database", mesh.database)
+      #expect(linked.status == ExitStatus.refused.rawValue && linked.stderr.contains("2 names (hard links)"))
+      try FileManager.default.removeItem(atPath: mesh.database + "2")
+      try await mesh.done("init", "--database", mesh.database)
+      for suffix in ["-journal", "-wal", "-shm", "-mesh-lock"] where suffix != "-mesh-lock" {
+        let backup = try await mesh.run("backup", mesh.directory + "/other.db" + suffix)
+        #expect(backup.status == 0, "there is no such database: \(backup.stderr)")
+        let refused = try await mesh.run("backup", mesh.database + suffix)
+        #expect(refused.status == ExitStatus.refused.rawValue && !refused.stderr.isEmpty)
+      }
+      let journal = try await mesh.run("backup", mesh.database + "-journal")
+      #expect(journal.stderr.contains("belongs to \(mesh.database)"))
+    }
+  }
+
+  @Test("doctor, wait and verify say if no table is tracked, and doctor says if the account's key is gone")
+  func whatIsMissing() async throws {
+    try await MeshProcess.scope { mesh in
+      try await mesh.sqlite(MeshProcess.schema)
+      try await mesh.done("init", "--database", mesh.database)
+      _ = try await mesh.serve()
+      for verb in ["wait", "verify"] {
+        let refused = try await mesh.run(verb)
+        #expect(refused.status == ExitStatus.refused.rawValue && refused.stderr.contains("no table of"))
+      }
+      let untracked = try await mesh.run("doctor")
+      #expect(
+        untracked.status == ExitStatus.no.rawValue && untracked.stdout.contains("No table of the file is tracked"))
+      try await mesh.done("track", "notes", "tags")
+      let tracked = try await mesh.run("doctor")
+      #expect(tracked.status == 0 && !tracked.stdout.contains("No table"))
+      try FileManager.default.removeItem(atPath: mesh.home + "/account.key")
+      let keyless = try await mesh.run("doctor")
+      #expect(keyless.status == ExitStatus.no.rawValue && keyless.stdout.contains("account.key is gone"))
+    }
+  }
+
   @Test(
     "without a home, each command that needs one says how to make it",
     arguments: CommandLineTests.verbs.filter { !without.contains($0) })

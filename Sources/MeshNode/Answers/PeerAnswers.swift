@@ -75,7 +75,7 @@ struct PeerAnswers: NodePart {
           merged = try Acknowledgement(from: &reader).merged
           last[device, default: LastAcknowledgement()].zones.append(zone)
         }
-        // What a device wrote itself may come through others before its acknowledgement does.
+        // A device has its own change sets, also if others pass them on before its acknowledgement.
         for author in view.merged.authors where author.device == device {
           merged[author] = max(merged[author], view.merged[author])
         }

@@ -67,8 +67,8 @@ public struct HomeConfiguration: Hashable, Sendable {
     } catch let error as TOMLParseError {
       throw HomeError(
         .configuration,
-        "\(path), line \(error.source.begin.line): \(error.description). A value is true, false, a number or a text in double "
-          + "quotes.")
+        "\(path), line \(error.source.begin.line): \(error.description). A value is true, false, a number, a text in "
+          + "double quotes, or a list of texts in brackets.")
     } catch {
       throw HomeError(.configuration, "\(path) is not TOML.")
     }

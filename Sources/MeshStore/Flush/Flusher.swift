@@ -240,7 +240,10 @@ struct Flusher {
     let hasNotes = try records.transaction.held.hasShown()
     if hasNotes { for ref in plan.gone { try materialiser.stopWaiting(ref) } }
     for manifest in plan.manifests { _ = try records.transaction.contents.remember(manifest) }
-    for lost in plan.losses { try records.noteConflict(lost.ref, lost.loss, now: now) }
+    for lost in plan.losses {
+      try records.noteConflict(
+        lost.ref, lost.loss, isByWrite: lost.loss.column != ZoneRecords.wholeRecord, now: now)
+    }
     for change in plan.changes {
       let old = change.old
       if hasNotes || old?.held != nil || old?.extra.isEmpty == false, !change.record.isRefused {
@@ -303,7 +306,8 @@ struct Flusher {
       let stamps = change.record.stamps
       let winner = try records.global(change.kind == .delete ? stamps.base : stamps.stamp(of: column))
       try records.noteConflict(
-        change.ref, .init(column: column, loser: loser, winner: winner, wasLocal: true), now: now)
+        change.ref, .init(column: column, loser: loser, winner: winner, wasLocal: true),
+        isByWrite: change.kind != .delete, now: now)
     }
   }
 

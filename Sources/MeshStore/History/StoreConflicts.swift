@@ -160,8 +160,9 @@ private struct CurrentConflicts: InTransaction {
   }
 
   /// Returns whether the lost value's device has written the column in another zone since. When a record follows its
-  /// parent, each of the account's devices brings its own edits along. If the device has deleted the record there, a
-  /// value that lost to the move is taken for one that was brought along. One that lost to another device's write is not.
+  /// parent, each of the account's devices brings its own edits along. If the device has deleted the record there, nobody
+  /// can tell whether it brought a value along that lost to the move, and this returns true. It returns false for a
+  /// value that lost to another device's write.
   ///
   /// - Parameter deleted: The stamp of the record's delete in the zone of the conflict, if it is in that zone.
   private func isWrittenElsewhere(_ entry: Entry, deleted: Stamp?) throws -> Bool {

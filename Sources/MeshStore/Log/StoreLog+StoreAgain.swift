@@ -5,7 +5,9 @@ package import MeshCore
 extension StoreLog {
   package func hasReverted(_ zone: ZoneID) throws -> Bool {
     try read { transaction in
-      try transaction.counters.read(zone).map { try transaction.log.hasReverted(in: $0.id) } ?? false
+      guard let row = try transaction.counters.read(zone) else { return false }
+      // Another device may have the change sets of a receipt.
+      return try transaction.log.hasReverted(in: row.id) || !transaction.receipts.authors(in: row.id).isEmpty
     }
   }
 
@@ -14,7 +16,8 @@ extension StoreLog {
       let row = try transaction.counters.obtain(zone)
       var quota = try WaitingQuota(transaction, owners)
       var bytes = 0
-      for author in try transaction.log.authorsOfReverted(in: row.id) {
+      let authors = try transaction.log.authorsOfReverted(in: row.id) + transaction.receipts.authors(in: row.id)
+      for author in Set(authors).sorted() {
         var head = try transaction.catalog.heads.of(author, row.id)
         func endReverted() throws {
           try transaction.log.removeReverted(through: head.stored, of: author, in: row.id)
@@ -28,9 +31,9 @@ extension StoreLog {
           guard stands(changeSet), try head.take(changeSet, transaction.log, zone: row.id, &quota) == .stored else {
             break
           }
-          try endReverted()
           bytes += next.count
         }
+        try endReverted()
         if head.stored > 0 { try transaction.catalog.heads.save(head, row.id) }
       }
       if bytes > 0 { transaction.reached(.storedAgain) }

@@ -148,12 +148,13 @@ final class Merger {
       // This happens before the row changes, because the row has the bytes of the lost value.
       let comesAgain = try comesAgain(ref, change, before)
       var losesParts = false
+      let sums = try noteUnseenSums(ref, before, state)
       for loss in losses where try isConflict(ref, loss, state, comesAgain: comesAgain) {
+        if loss.wasLocal && sums.contains(loss.column) { continue }
         try merger.records.noteConflict(
           ref, loss, by: owner, isByWrite: before.generation == news.generation, now: merger.now)
         losesParts = try losesParts || merger.transaction.catalog.part(loss.column) != nil
       }
-      try noteUnseenSums(ref, before, state)
       if state != before {
         let changed = Set(state.cells.filter { before.cells[$0.key] != $0.value }.keys)
         try merger.materialiser.place(
@@ -172,15 +173,22 @@ final class Merger {
     }
 
     /// Notes a conflict for the sum of a counter that is replaced by a value that is no number, if the author of that
-    /// value had not seen all increments. They stay, but no row shows them.
-    private func noteUnseenSums(_ ref: RecordRef, _ before: State, _ state: State) throws {
+    /// value had not seen all increments. They stay, but no row shows them. Returns the columns.
+    private func noteUnseenSums(_ ref: RecordRef, _ before: State, _ state: State) throws -> Set<Int64> {
       let catalog = merger.transaction.catalog
-      guard state.generation == before.generation, state.isAlive, let table = catalog.table(ref.table) else { return }
-      let replaced = state.cells.filter { column, cell in
-        if case .integer = cell.value { return false }
-        return before.cells[column].map { $0 != cell } ?? true
+      guard state.generation == before.generation, state.isAlive, let table = catalog.table(ref.table) else {
+        return []
       }
-      guard !replaced.isEmpty else { return }
+      let replaced = state.cells.filter { column, cell in
+        switch (before.cells[column]?.value ?? .integer(0), cell.value) {
+        case (_, .integer): false
+        case (.integer, _): true
+        default: false
+        }
+      }
+      let hasParts = try !replaced.isEmpty && before.cells.keys.contains { try catalog.part($0)?.policy == .counter }
+      guard hasParts else { return [] }
+      var noted: Set<Int64> = []
       for (column, sum) in try merger.transaction.folded(table, before).sorted(by: { $0.key < $1.key }) {
         guard let winner = replaced[column], case .integer = sum else { continue }
         let unseen = try before.cells.filter { id, cell in
@@ -192,7 +200,9 @@ final class Merger {
         try merger.records.noteConflict(
           ref, State.Loss(column: column, loser: .init(stamp: stamp, value: sum), winner: winner.stamp, wasLocal: true),
           by: owner, isByWrite: true, now: merger.now)
+        noted.insert(column)
       }
+      return noted
     }
 
     /// Notes conflicts for values under a column's former name that are later than the column's value here. If the

@@ -76,23 +76,19 @@ struct Reverter {
     }
   }
 
-  /// The state of a record in change sets that are reverted.
+  /// The state of a record in an author's change sets that are reverted.
   struct Reverted {
     var state = State()
-    /// The last of the change sets by the author's number in this file.
-    var last: [Int64: UInt64] = [:]
-
-    var source: ReceiptTable.Source? {
-      last.count == 1 ? last.first.map { ReceiptTable.Source(author: $0.key, number: $0.value) } : nil
-    }
+    /// The number of the last of the change sets.
+    var last: UInt64 = 0
   }
 
   /// The states of some records according to the log.
   struct Replay {
     /// The states without the change sets above the limits.
     var states: [RecordRef: State] = [:]
-    /// The states in change sets above the limits, of authors that get receipts.
-    var reverted: [RecordRef: Reverted] = [:]
+    /// The states in change sets above the limits, for each author that gets receipts.
+    var reverted: [RecordRef: [Int64: Reverted]] = [:]
     var movers: [RecordRef: Author] = [:]
   }
 
@@ -150,29 +146,36 @@ struct Reverter {
     try materialiser.settle()
   }
 
-  /// Keeps what a record has in change sets above the limits, of authors that get receipts.
+  /// Keeps what a record has in change sets above the limits. Each author that gets receipts gets one, the latest last,
+  /// because its change sets may return without those of the others.
   func keepReceipts(
     of ref: RecordRef, _ replay: Replay, _ records: ZoneRecords, _ receipts: [Author: Aftermath], now: Int64
   ) throws {
-    guard let reverted = replay.reverted[ref] else { return }
     let after = replay.states[ref] ?? State()
-    var before = after
-    before.merge(reverted.state)
-    try RevertedValues(ref, from: before, to: after)
-      .keep(records, receipts, mover: replay.movers[ref], from: reverted.source, now: now)
+    let reverted = (replay.reverted[ref] ?? [:]).map { (author: $0.key, said: $0.value) }
+    for (author, said) in reverted.sorted(by: { ($0.said.state.last, $0.author) < ($1.said.state.last, $1.author) }) {
+      var before = after
+      before.merge(said.state)
+      let source = ReceiptTable.Source(author: author, number: said.last)
+      try RevertedValues(ref, from: before, to: after)
+        .keep(records, receipts, mover: replay.movers[ref], from: source, now: now)
+    }
   }
 
-  /// Returns the states in change sets above the limits, of authors that get receipts. The values that had beaten them
-  /// may be reverted as well.
-  private func reverted(_ wanted: Set<RecordRef>, _ receipts: [Author: Aftermath]) throws -> [RecordRef: Reverted] {
-    var reverted: [RecordRef: Reverted] = [:]
+  /// Returns the states in change sets above the limits, for each author that gets receipts. The values that had beaten
+  /// them may be reverted as well.
+  private func reverted(
+    _ wanted: Set<RecordRef>, _ receipts: [Author: Aftermath]
+  ) throws -> [RecordRef: [Int64: Reverted]] {
+    var reverted: [RecordRef: [Int64: Reverted]] = [:]
     try forEachRefused { author, number in
       guard try receipts[transaction.catalog.author(author)] != nil else { return }
       let long = try log.longValues(author, number)
       try log.forEachRow(author, number) { ref, change, columns, _ in
         guard wanted.contains(ref) else { return }
-        reverted[ref, default: Reverted()].state.merge(try State(change, columns: columns, long))
-        reverted[ref]?.last[author] = number
+        reverted[ref, default: [:]][author, default: Reverted()].state
+          .merge(try State(change, columns: columns, long))
+        reverted[ref]?[author]?.last = number
       }
     }
     return reverted
@@ -251,4 +254,9 @@ struct Reverter {
     }
     return context
   }
+}
+
+extension RecordState {
+  /// The time of the last write.
+  fileprivate var last: HybridTime { max(life?.time ?? .zero, cells.values.map(\.stamp.time).max() ?? .zero) }
 }

@@ -109,6 +109,13 @@ struct TableRenaming: InTransaction {
 // MARK: - Tables that were renamed here
 
 extension TableRenaming {
+  /// Notes that a table which is about to be synchronized had another name when it was synchronized before.
+  func noteFormerName(_ table: String) throws {
+    guard let former = try transaction.tableList.renamedWhileUntracked(to: table) else { return }
+    try TableList.noteSuccessor(db, of: former, table)
+    try TableList.noteMissing(db, former)
+  }
+
   /// Keeps the records of a table that was synchronized under another name, with their stamps and deletes, so that each
   /// device that renames it writes the same. This excludes shares that this device may not write.
   func adoptRecords(for table: TrackedTable) throws {

@@ -148,11 +148,12 @@ struct TableInstaller: InTransaction {
     try requireKeysOfOthers(tables + privateTables + shareableTables, private: privateTables, trusts)
     // The fate of the other tables must be noted.
     _ = try SchemaChange(transaction: transaction).note(readded)
+    let renaming = TableRenaming(transaction: transaction)
+    for table in tables + privateTables + shareableTables { try renaming.noteFormerName(table) }
     let before = Set(try TrackedTable.all(db).map(\.id))
     let known = try tableList.known().mapValues { $0 ? TableSlice.again : TableSlice.anew }
     let installed = try Capture.install(
       db, tables: tables, private: privateTables, shareable: shareableTables, integerKeys: integerKeys)
-    let renaming = TableRenaming(transaction: transaction)
     for table in installed where !before.contains(table.id) {
       try renaming.requireNoRoot(in: table)
       try work.request(.takeIn, table.id, layout: known[table.id] ?? 0)

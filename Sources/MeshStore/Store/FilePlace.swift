@@ -21,6 +21,7 @@ struct FilePlace {
     }
     guard errno == ENOENT else { throw StoreError(.cannotOpen, "\(path) cannot be opened: \(Self.reason())") }
     guard create else { throw StoreError(.missing, "\(path) does not exist; name another file or create it first") }
+    try refuseCompanion()
     // The file is new, so this process has no locks on it that closing the descriptor could drop.
     let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
     if descriptor >= 0 {
@@ -33,21 +34,23 @@ struct FilePlace {
   /// Refuses names that SQLite doesn't take for a path, such as `:memory:` and URIs. mesh needs a file that stays, and
   /// takes its name literally.
   private func requireFile() throws(StoreError) {
-    if let suffix = Self.companions.first(where: path.hasSuffix) {
-      let database = String(path.dropLast(suffix.count))
-      guard access(database, F_OK) != 0 else {
-        throw StoreError(
-          .cannotOpen,
-          "\(path) is the name of a file that belongs to the database \(database), and would damage it; choose another name"
-        )
-      }
-    }
     let components = path.split(separator: "/")
     guard components.last == ":memory:" || components.contains(where: { $0.hasPrefix("file:") }) else { return }
     throw StoreError(
       .cannotOpen,
       "\(path) is not the path of a database file: a mesh needs a file on a disk. Name it without file: and without options, "
         + "for example --database notes.db")
+  }
+
+  /// Refuses to create a file that SQLite would read together with another file, and damage that one.
+  private func refuseCompanion() throws(StoreError) {
+    guard let suffix = Self.companions.first(where: path.hasSuffix) else { return }
+    let database = String(path.dropLast(suffix.count))
+    guard FileStatus(path: database)?.kind == .file else { return }
+    throw StoreError(
+      .cannotOpen,
+      "\(path) is the name of a file that belongs to \(database), and would damage it if that is a database; choose another "
+        + "name")
   }
 
   /// The ends of the names of files beside a database. SQLite and mesh read them together with it.

@@ -335,7 +335,7 @@ extension MeshTables {
       extra BLOB,                                 -- the values, as in mesh_record.extra; NULL: it was deleted
       reason INTEGER NOT NULL,                    -- 1 not permitted, 2 cut
       noted INTEGER NOT NULL,                     -- milliseconds since 1970
-      author INTEGER, number INTEGER              -- the last change set that it keeps; NULL: none, or of several authors
+      author INTEGER, number INTEGER              -- the last change set that it keeps; NULL: none
     )
     """
 

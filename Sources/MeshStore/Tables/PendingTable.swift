@@ -564,48 +564,44 @@ struct PendingTable {
   private static let into = "INSERT INTO temp.mesh_run (\(columns)) SELECT \(columns) FROM main.mesh_pending"
 }
 
+// MARK: - Records with writes at or below them
+
 extension PendingTable {
-  /// A query for the records that programs inserted or updated after a note, and for the records above them.
-  struct WrittenRecords {
-    /// A reference from a child's column to its parent.
-    struct Step {
-      let child: TableForm
-      let column: String
-      /// The `mesh_table.id` of the parent's table.
-      let parent: Int64
-    }
-
-    let note: Int64
-    /// The `mesh_table.id`s of the tables whose notes count.
-    let tables: [Int64]
-    /// The references from these tables to others of them.
-    let steps: [Step]
-
-    /// Returns a term for the keys of a table's records among them, for a query with `select`.
-    func keys(of table: TableForm) -> String { "SELECT key FROM written WHERE tbl = \(table.id)" }
-
-    /// Runs a query for keys.
-    ///
-    /// - Parameter query: A query with one parameter that uses terms of `keys(of:)`.
-    func select(_ query: String, _ argument: Value, _ sql: Connection) throws -> [Value] {
-      let tables = tables.map(String.init).joined(separator: ", ")
-      let parents = steps.map { step in
-        let (name, key) = (step.child.schema.name.quotedName, step.child.keyName.quotedName)
+  /// Collects in `mesh_written` the records that programs inserted or updated, and the records above them by references
+  /// with `ON DELETE CASCADE`, each with the last note.
+  func collectWritten(_ tables: some Sequence<TableForm>) throws {
+    let children = tables.filter { table in table.isHere && table.references.contains { $0.action == .cascade } }
+    let ids = children.map { "\($0.id)" }.joined(separator: ", ")
+    let steps = children.flatMap { child in
+      child.references.filter { $0.action == .cascade }.map { reference in
+        let (name, key) = (child.schema.name.quotedName, child.keyName.quotedName)
+        let column = child.columns[reference.column].name.quotedName
         return """
-          UNION SELECT \(step.parent), t.\(step.column.quotedName) FROM written CROSS JOIN main.\(name) AS t
-          WHERE written.tbl = \(step.child.id) AND t.\(key) = written.key AND t.\(step.column.quotedName) NOTNULL
+          UNION SELECT \(reference.parent), t.\(column), written.note FROM written CROSS JOIN main.\(name) AS t
+          WHERE written.tbl = \(child.id) AND t.\(key) = written.key AND t.\(column) NOTNULL
           """
       }
-      return try sql.all(
-        """
-        WITH RECURSIVE written (tbl, key) AS (
-          SELECT tbl, key FROM mesh_pending
-          WHERE id > ? AND tbl IN (\(tables)) AND \(PendingTable.isWrite) AND key NOTNULL
-          \(parents.joined(separator: "\n")))
-        \(query)
-        """, [.integer(note), argument]
-      ) { $0.value(0) }
     }
+    try sql.run(
+      "CREATE TEMP TABLE IF NOT EXISTS mesh_written (tbl, key, note, PRIMARY KEY (tbl, key)) WITHOUT ROWID")
+    try sql.run("DELETE FROM temp.mesh_written")
+    try sql.run(
+      """
+      WITH RECURSIVE written (tbl, key, note) AS (
+        SELECT tbl, key, max(id) FROM main.mesh_pending
+        WHERE tbl IN (\(ids)) AND \(Self.isWrite) AND key NOTNULL GROUP BY tbl, key
+        \(steps.joined(separator: "\n")))
+      INSERT INTO temp.mesh_written SELECT tbl, key, max(note) FROM written GROUP BY tbl, key
+      """)
+  }
+
+  /// Returns a condition for a row of a table: it is in `mesh_written` with a later note than the parameter.
+  static func isWritten(_ table: TableForm) -> String {
+    """
+    EXISTS (
+      SELECT 1 FROM temp.mesh_written AS mesh_w WHERE mesh_w.tbl = \(table.id) AND mesh_w.note > ?
+      AND main.\(table.schema.name.quotedName).\(table.keyName.quotedName) = mesh_w.key)
+    """
   }
 
   private static let isWrite = "op IN (\(PendingSlice.Op.insert), \(PendingSlice.Op.update))"

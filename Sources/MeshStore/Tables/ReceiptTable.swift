@@ -14,7 +14,7 @@ struct ReceiptTable {
     let source: Source?
   }
 
-  /// The last of the change sets whose values a receipt keeps, if all are of one author.
+  /// The author of the change sets whose values a receipt keeps, and the number of the last of them.
   struct Source: Equatable {
     /// The `mesh_author.id`.
     let author: Int64
@@ -38,6 +38,13 @@ struct ReceiptTable {
   func next(_ zone: Int64, after id: Int64) throws -> Entry? {
     try sql.first(
       "\(Self.select) WHERE zone = ? AND id > ? ORDER BY id LIMIT 1", [.integer(zone), .integer(id)], Self.entry)
+  }
+
+  /// Returns the numbers of the authors of whose change sets the zone has receipts.
+  func authors(in zone: Int64) throws -> [Int64] {
+    try sql.all(
+      "SELECT DISTINCT author FROM mesh_receipt WHERE zone = ? AND author IS NOT NULL", [.integer(zone)]
+    ) { $0.integer(0) }
   }
 
   /// Returns whether the record has a receipt of a change set.

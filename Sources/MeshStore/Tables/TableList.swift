@@ -175,6 +175,19 @@ struct TableList {
       SELECT 1 FROM mesh_table AS o WHERE o.name = s.name COLLATE NOCASE AND o.tracked AND o.schema_row IS NOT NULL)
     """
 
+  /// Returns the table that was renamed to this name while it was not synchronized. It is in the same place, has the same
+  /// columns, and no table has its former name.
+  func renamedWhileUntracked(to name: String) throws -> Int64? {
+    try sql.integer(
+      """
+      SELECT t.id FROM mesh_table AS t JOIN main.sqlite_schema s ON s.rowid = t.schema_row
+      WHERE s.type = 'table' AND s.name = ?1 COLLATE NOCASE AND t.name <> ?1 COLLATE NOCASE AND NOT t.tracked
+        AND t.layout IS NOT NULL AND substr(s.sql, instr(s.sql, '(')) = substr(t.sql, instr(t.sql, '('))
+        AND NOT EXISTS (SELECT 1 FROM main.sqlite_schema o WHERE o.type = 'table' AND o.name = t.name COLLATE NOCASE)
+        AND NOT EXISTS (SELECT 1 FROM mesh_table n WHERE n.name = ?1 COLLATE NOCASE AND n.layout IS NOT NULL)
+      """, [.text(name)])
+  }
+
   /// Returns the missing table that was renamed to this name.
   func former(of name: String) throws -> Int64? {
     try sql.integer(

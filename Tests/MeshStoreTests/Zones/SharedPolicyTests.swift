@@ -421,6 +421,42 @@ import Testing
     }
   }
 
+  @Test("each author of unsent increments has a receipt, and it goes when the share has that author's change sets")
+  func receiptsOfTwoAuthors() throws {
+    let (alice, laptop, bob) = try members()
+    var authors: [Author] = []
+    for instance: UInt64 in [77, 78] {
+      try bob.store.zones.beginInstance(InstanceID(instance), zone: SharedList.share)
+      try bob.run("UPDATE reminders SET done = done + \(instance) WHERE id = 'r1'")
+      try bob.settle()
+      authors.append(try bob.author(SharedList.share))
+    }
+    try bob.stand(ZoneStanding(zone: SharedList.share, role: .ended))
+    try bob.store.zones.keepCopy(of: SharedList.share)
+    let limits = Dictionary(authors.map { ($0, UInt64(0)) }, uniquingKeysWith: { $1 })
+    func receipts() throws -> [Value] {
+      try bob.store.zones.receipts(SharedList.share).compactMap(\.values?.values.first).sorted()
+    }
+    // As if the node had stopped after it.
+    for _ in 0..<2 {
+      try bob.store.merges.keepUnsent(
+        limits, zone: SharedList.share, bob.reader(SharedList.share), now: bob.now)
+      #expect(try receipts() == [.integer(77), .integer(78)])
+    }
+    try bob.drop(SharedList.share, unsent: limits)
+    try bob.settle()
+    try bob.run("DELETE FROM lists WHERE id = 'L'")
+    try bob.settle()
+    try bob.stand(ZoneStanding(zone: SharedList.share, role: .readWrite, root: SharedList.root))
+    try bob.pull(SharedList.share, from: alice)
+    #expect(try bob.store.log.storeAgain(SharedList.share) { $0.header.author == authors[0] })
+    #expect(try receipts() == [.integer(78)])
+    #expect(try bob.store.zones.restoreReceipts(SharedList.share).written == 1)
+    try converge([alice, laptop, bob])
+    for member in [alice, laptop, bob] { #expect(try done(member) == ["155"]) }
+    #expect(try !bob.store.log.storeAgain(SharedList.share) { _ in true })
+  }
+
   @Test("equal increments that are rejected one after the other are all kept, and an equal value once")
   func rejectedTwice() throws {
     let (alice, laptop, bob) = try members()

@@ -274,6 +274,10 @@ import Testing
         "/v1/conflicts", #"{"since": "2d"}"#,
         "POST /v1/conflicts can't read the value of “since”. ControlInterface.md has what it takes."
       ),
+      (
+        "/v1/track", #"{"tables": [7]}"#,
+        "POST /v1/track can't read the value of “tables”. ControlInterface.md has what it takes."
+      ),
     ])
   func aKeyIsMisspelt(path: String, body: String, message: String) async throws {
     try await withServer { _, home in

@@ -30,6 +30,21 @@ import Testing
     }
   }
 
+  @Test("a file with a second name is refused")
+  func secondName() async throws {
+    try await withTemporaryDirectory { root in
+      let (file, other) = ("\(root)/notes.db", "\(root)/other.db")
+      try await DatabaseQueue(path: file).write { db in
+        try db.execute(sql: "CREATE TABLE notes (id TEXT PRIMARY KEY NOT NULL, text TEXT)")
+      }
+      #expect(link(file, other) == 0)
+      let error = await #expect(throws: Refusal.self) { try await makeNode(home: "\(root)/home", database: file) }
+      #expect(error?.code == "database.hardLink")
+      #expect(unlink(other) == 0)
+      try await makeNode(home: "\(root)/home", database: file)
+    }
+  }
+
   @Test("the sample of the MeshNode page is the code that is compiled here")
   func sampleOfThePage() throws {
     let folder = URL(filePath: #filePath).deletingLastPathComponent()

@@ -67,4 +67,35 @@ import Testing
     // A person who joins again needs the receipts, because the copy has to go then.
     #expect(mesh.nodes[1].store.receipts(zone).map { $0.values?["title"] } == [.text("new")])
   }
+
+  @Test("a copy that is kept sends what was not sent once its account joins again")
+  func aKeptCopySendsAgain() throws {
+    let mesh = try TestMesh([1, 1])
+    let zone = try mesh.share()
+    try mesh.join(1, mesh.invite(zone), at: 0)
+    try mesh.meet(1, 0)
+    try mesh.write(1, "b", "new", in: zone)
+    try mesh.nodes[1].replica.shares.leave(zone, keepingCopy: true, now: mesh.now)
+    try mesh.pump()
+    try mesh.meet(1, 0)
+    #expect(mesh.title(0, "b") == nil)
+    try mesh.join(1, mesh.invite(zone), at: 0)
+    try mesh.meet(1, 0)
+    #expect(mesh.title(0, "b") == .text("new"))
+  }
+
+  @Test("a second leave that keeps a copy makes receipts again")
+  func aSecondKeptCopy() throws {
+    let mesh = try TestMesh([1, 1])
+    let zone = try mesh.share()
+    for title in ["one", "two"] {
+      try mesh.join(1, mesh.invite(zone), at: 0)
+      try mesh.meet(1, 0)
+      try mesh.write(1, title, title, in: zone)
+      try mesh.nodes[1].replica.shares.leave(zone, keepingCopy: true, now: mesh.now)
+      try mesh.pump()
+      #expect(mesh.nodes[1].store.receipts(zone).contains { $0.values?["title"] == .text(title) })
+      try mesh.meet(1, 0)
+    }
+  }
 }

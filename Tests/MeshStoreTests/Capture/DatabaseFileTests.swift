@@ -126,6 +126,24 @@ import Testing
     }
   }
 
+  @Test("a file that belongs to a database is refused", arguments: ["-journal", "-wal", "-shm", "-mesh-lock"])
+  func aFileBesideADatabase(suffix: String) throws {
+    #expect(refusal(path("app.db" + suffix)) == nil, "there is no such database")
+    try FileManager.default.removeItem(atPath: path("app.db" + suffix))
+    try DatabaseFile(path: path()).close()
+    #expect(refusal(path("app.db" + suffix)) == .cannotOpen)
+  }
+
+  @Test("a log that cannot be written is refused", arguments: ["-wal", "-shm"])
+  func aLogThatCannotBeWritten(suffix: String) throws {
+    let file = try DatabaseFile(path: path())
+    try forbid(path() + suffix, true)
+    #expect(refusal(path()) == .readOnly)
+    try forbid(path() + suffix, false)
+    #expect(refusal(path()) == nil)
+    try file.close()
+  }
+
   private func forbid(_ place: String, _ isForbidden: Bool) throws {
     guard geteuid() == 0 else {
       #expect(chmod(place, isForbidden ? 0o500 : 0o700) == 0)

@@ -93,10 +93,10 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     #expect(try peers[1].store.conflicts.list(limit: 9).map(\.loserValue) == [.integer(107)])
   }
 
-  @Test("a value that replaces a counter after its author saw all increments is no conflict")
-  func seenIncrements() throws {
+  @Test("a value that replaces a counter after its author saw all increments is no conflict", arguments: [0, 1])
+  func seenIncrements(by index: Int) throws {
     let peers = try peers(2)
-    try peers[1].run("UPDATE item SET n = n + 7")
+    try peers[index].run("UPDATE item SET n = n + 7")
     try synchronize(peers)
     try peers[0].run("UPDATE item SET n = NULL")
     try synchronize(peers)

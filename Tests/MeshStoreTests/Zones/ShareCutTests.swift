@@ -160,6 +160,7 @@ import Testing
     try bob.pull(Self.share, from: alice)
     let restored = try bob.store.zones.restoreReceipts(Self.share)
     #expect(restored.written == receipts.count && restored.inTheWay.isEmpty)
+    #expect(try !bob.store.log.storeAgain(Self.share) { _ in true }, "it would be sent twice")
     try converge([alice, bob])
     let titles = try alice.rows("SELECT id, title FROM reminders WHERE list = 'L' ORDER BY id")
     #expect(titles == ["new|x", "r1|unsent"])

@@ -1,0 +1,75 @@
+import MeshCore
+import MeshCrypto
+import Testing
+
+@testable import MeshStore
+
+/// Private copies of shares that have ended for their account, and that it joins again.
+@Suite struct KeptCopyTests {
+  @Test(
+    "unsent changes beside a kept copy come again after joining, and their receipts go", arguments: [false, true])
+  func aKeptCopyComesAgain(isHere: Bool) throws {
+    let share = SharedList.share
+    let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
+    try bob.store.zones.beginInstance(InstanceID(55), zone: share)
+    try bob.pull(share, from: alice)
+    for title in ["sent", "unsent", "last"] {
+      try bob.run("UPDATE reminders SET title = '\(title)' WHERE id = 'r1'")
+      try bob.settle()
+      if title == "sent" || isHere { try alice.pull(share, from: bob) }
+    }
+    let author = try bob.author(share)
+    try bob.stand(ZoneStanding(zone: share, role: .ended))
+    try bob.store.zones.keepCopy(of: share)
+    try bob.store.merges.keepUnsent([author: 1], zone: share, bob.reader(share), now: bob.now)
+    try bob.drop(share, unsent: [author: 1])
+    #expect(try bob.store.zones.receipts(share).count == 1)
+    try bob.run("DELETE FROM lists WHERE id = 'L'")
+    try bob.settle()
+    try bob.stand(ZoneStanding(zone: share, role: .readWrite, root: SharedList.root))
+    try bob.pull(share, from: alice)
+    #expect(try bob.store.log.storeAgain(share) { _ in true } == !isHere)
+    try bob.apply(share)
+    try converge([alice, bob])
+    for member in [alice, bob] {
+      #expect(try member.rows("SELECT title FROM reminders WHERE id = 'r1'") == ["last"])
+    }
+    #expect(try bob.store.zones.receipts(share).isEmpty)
+  }
+
+  private func account(of member: Member, _ seed: UInt8) throws -> AccountState {
+    let (key, recovery) = (AccountKey(randomness: Seeded(seed: seed)), AccountKey(randomness: Seeded(seed: seed + 1)))
+    let genesis = AccountGenesis(
+      signingKey: key.publicKey, recoveryKey: recovery.publicKey, salt: [UInt8](repeating: seed, count: 16))
+    var state = try #require(AccountState(genesis, member.cryptography))
+    let request = try #require(CertificateRequest(name: "n", for: state.id, secrets: member.keys))
+    let certificate = Certificate(
+      account: state.id, request: request, serial: [UInt8](repeating: seed, count: 16), issued: member.now,
+      sign: key.sign)
+    state.insert(certificate, member.cryptography)
+    return state
+  }
+
+  @Test("a copy that is deleted after leaving deletes nothing of the share", arguments: [false, true])
+  func aDeletedCopy(isCertified: Bool) throws {
+    let share = SharedList.share
+    let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
+    if isCertified {
+      let accounts = Accounts([try account(of: alice, 101), try account(of: bob, 111)])
+      for member in [alice, bob] { member.store.control.setAccounts(accounts, device: member.device) }
+      try #require(accounts.account(certifying: alice.device) != nil)
+    }
+    try bob.pull(share, from: alice)
+    try bob.stand(ZoneStanding(zone: share, role: .ended))
+    try bob.drop(share, keepingCopy: true)
+    try bob.settle()
+    try bob.run("DELETE FROM lists WHERE id = 'L'")
+    try bob.settle()
+    try bob.stand(ZoneStanding(zone: share, role: .readWrite, root: SharedList.root))
+    try bob.pull(share, from: alice)
+    try converge([alice, bob])
+    #expect(try alice.rows("SELECT id FROM reminders WHERE list = 'L'") == ["r1"])
+    #expect(try bob.rows("SELECT id FROM reminders") == ["r1"])
+    #expect(try bob.store.conflicts.list(limit: 9).isEmpty)
+  }
+}

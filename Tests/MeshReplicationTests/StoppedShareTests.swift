@@ -53,15 +53,16 @@ import Testing
     #expect(!mesh.nodes[1].replica.notices.contains { $0.contains("join again") })
   }
 
-  @Test("a copy that is kept has what was not sent, and so have receipts")
-  func aKeptCopyHasWhatWasNotSent() throws {
+  @Test("a copy that is kept has what was not sent, and so have receipts", arguments: [false, true])
+  func aKeptCopyHasWhatWasNotSent(isConfigured: Bool) throws {
     let mesh = try TestMesh([1, 1])
     let zone = try mesh.share()
     try mesh.join(1, mesh.invite(zone), at: 0)
     try mesh.meet(1, 0)
     try mesh.write(1, "b", "new", in: zone)
-    try mesh.nodes[1].replica.shares.leave(zone, keepingCopy: true, now: mesh.now)
-    try mesh.restart(1)
+    mesh.nodes[1].replica.keepsCopies = isConfigured
+    try mesh.nodes[1].replica.shares.leave(zone, keepingCopy: !isConfigured, now: mesh.now)
+    if !isConfigured { try mesh.restart(1) }
     try mesh.pump()
     #expect(mesh.title(1, "b") == .text("new"))
     // A person who joins again needs the receipts, because the copy has to go then.

@@ -99,4 +99,21 @@ import Testing
       try mesh.meet(1, 0)
     }
   }
+
+  @Test("a device that leaves and joins again more often than it has instances stops to write, and loses nothing")
+  func tooManyDepartures() throws {
+    let mesh = try TestMesh([1, 1])
+    let zone = try mesh.share()
+    for round in 1...Limits.instances + 2 {
+      try mesh.join(1, mesh.invite(zone), at: 0)
+      try mesh.meet(1, 0)
+      try mesh.write(1, "k\(round)", "x", in: zone)
+      try mesh.meet(1, 0)
+      let came = (1...round).filter { mesh.title(0, "k\($0)") == .text("x") }
+      #expect(came == Array(1...min(round, Limits.instances)))
+      try mesh.nodes[1].replica.shares.leave(zone, now: mesh.now)
+      try mesh.pump()
+      try mesh.meet(1, 0)
+    }
+  }
 }

@@ -123,16 +123,24 @@ extension Zone {
     }
   }
 
+  /// The authors that removals and departures of accounts name. They wrote something before.
+  var departedAuthors: Set<Author> { Set(endings.flatMap(\.ends.keys)) }
+
+  /// The accounts that were removed or left, with what each of their authors had written.
+  private var endings: [(account: AccountID?, ends: [Author: ControlAct.CutPoint])] {
+    [ControlAct.Kind.participant, .leave].flatMap { Array(log.records(of: $0)) }.compactMap { record in
+      switch record.act {
+      case .participant(let account, nil, _, let ends): (account, ends)
+      case .leave(let ends): (state.account(of: record.author), ends)
+      default: nil
+      }
+    }
+  }
+
   /// The limits that the removal or departure of an account left to each of its authors.
   fileprivate var departures: [Author: UInt64] {
     var departures: [Author: UInt64] = [:]
-    for record in [ControlAct.Kind.participant, .leave].flatMap({ Array(log.records(of: $0)) }) {
-      let (account, ends): (AccountID?, [Author: ControlAct.CutPoint]) =
-        switch record.act {
-        case .participant(let account, nil, _, let ends): (account, ends)
-        case .leave(let ends): (state.account(of: record.author), ends)
-        default: (nil, [:])
-        }
+    for (account, ends) in endings {
       guard let account, state.permission(account) == nil else { continue }
       for (author, end) in ends where state.account(of: author.device) == account {
         departures[author] = max(departures[author] ?? 0, end.number)

@@ -35,7 +35,12 @@ struct Writers: Part {
 
   /// Chooses an author that has no end, and begins one if necessary. Reverted change sets are handled first.
   private func prepareAuthor(_ id: ZoneID, _ zone: Zone) throws -> Author? {
-    guard let author = try author(id) else { return try beginInstance(id) }
+    guard let author = try author(id) else {
+      if let begun = try beginInstance(id) { return begun }
+      zones[id]?.bar(true)
+      try standings.update()
+      return nil
+    }
     // The author has written nothing yet, and would cite another grant than the one under which it began.
     if let grant = zone.state.citation(account.id), !author.instance.isUnder(grant),
       try store.log.storedVector(id)[author] == 0
@@ -60,7 +65,10 @@ struct Writers: Part {
   /// - Parameter other: The other file that may have been written as the former instance, if there is one.
   private func beginInstance(_ zone: ZoneID, besides other: OtherFile? = nil) throws -> Author? {
     guard let state = zones[zone]?.state else { return nil }
-    var room = AuthorRoom(try store.log.storedVector(zone), state, own: nil)
+    var known = try store.log.storedVector(zone)
+    // An account that joins again begins with an empty log.
+    for author in zones[zone]?.departedAuthors ?? [] where known[author] == 0 { known[author] = 1 }
+    var room = AuthorRoom(known, state, own: nil)
     guard room.take(device) == .room else { return nil }
     let random = randomness.bytes(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     let grant = zones[zone]?.state.citation(account.id)

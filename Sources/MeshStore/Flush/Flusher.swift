@@ -213,7 +213,7 @@ struct Flusher {
     }
     try endDepartures(plan, zone, transaction)
     try consume(plan, zone, transaction)
-    for id in plan.continued { try transaction.conflicts.remove(id) }
+    for id in plan.continued { try transaction.conflicts.end(id) }
     let lost = plan.arrivals.isEmpty ? [] : try transaction.recordsWithLostParts()
     for arrival in plan.arrivals {
       try transaction.depart(arrival.ref, arrival.table, from: arrival.zone)

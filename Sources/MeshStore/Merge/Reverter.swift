@@ -76,12 +76,8 @@ struct Reverter {
     }
   }
 
-  /// The state of a record in an author's change sets that are reverted.
-  struct Reverted {
-    var state = State()
-    /// The number of the last of the change sets.
-    var last: UInt64 = 0
-  }
+  /// The states of a record in an author's change sets that are reverted, in order.
+  typealias Reverted = [(number: UInt64, state: State)]
 
   /// The states of some records according to the log.
   struct Replay {
@@ -146,19 +142,22 @@ struct Reverter {
     try materialiser.settle()
   }
 
-  /// Keeps what a record has in change sets above the limits. Each author that gets receipts gets one, the latest last,
-  /// because its change sets may return without those of the others.
+  /// Keeps what a record has in change sets above the limits. Each change set of an author that gets receipts gets one,
+  /// because it may turn out that the share has some of them. The author that wrote last comes last.
   func keepReceipts(
     of ref: RecordRef, _ replay: Replay, _ records: ZoneRecords, _ receipts: [Author: Aftermath], now: Int64
   ) throws {
-    let after = replay.states[ref] ?? State()
     let reverted = (replay.reverted[ref] ?? [:]).map { (author: $0.key, said: $0.value) }
-    for (author, said) in reverted.sorted(by: { ($0.said.state.last, $0.author) < ($1.said.state.last, $1.author) }) {
-      var before = after
-      before.merge(said.state)
-      let source = ReceiptTable.Source(author: author, number: said.last)
-      try RevertedValues(ref, from: before, to: after)
-        .keep(records, receipts, mover: replay.movers[ref], from: source, now: now)
+    func last(_ said: Reverted) -> HybridTime { said.map(\.state.last).max() ?? .zero }
+    for (author, said) in reverted.sorted(by: { (last($0.said), $0.author) < (last($1.said), $1.author) }) {
+      var before = replay.states[ref] ?? State()
+      for (number, state) in said {
+        let after = before
+        before.merge(state)
+        let source = ReceiptTable.Source(author: author, number: number)
+        try RevertedValues(ref, from: before, to: after)
+          .keep(records, receipts, mover: replay.movers[ref], from: source, now: now)
+      }
     }
   }
 
@@ -173,9 +172,10 @@ struct Reverter {
       let long = try log.longValues(author, number)
       try log.forEachRow(author, number) { ref, change, columns, _ in
         guard wanted.contains(ref) else { return }
-        reverted[ref, default: [:]][author, default: Reverted()].state
-          .merge(try State(change, columns: columns, long))
-        reverted[ref]?[author]?.last = number
+        var said = reverted[ref]?[author] ?? []
+        if said.last?.number != number { said.append((number, State())) }
+        said[said.count - 1].state.merge(try State(change, columns: columns, long))
+        reverted[ref, default: [:]][author] = said
       }
     }
     return reverted

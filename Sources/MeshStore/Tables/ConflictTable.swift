@@ -34,7 +34,7 @@ struct ConflictTable {
   ///
   /// - Parameter table: The number of the filter's table.
   func list(_ filter: ConflictFilter, table: Int64?) throws -> [Entry] {
-    var (conditions, arguments): ([String], [Value]) = ([], [])
+    var (conditions, arguments): ([String], [Value]) = ([Self.isOpen], [])
     func require(_ condition: String, _ argument: Value) {
       arguments.append(argument)
       conditions.append(condition.replacing("?", with: "?\(arguments.count)"))
@@ -51,7 +51,7 @@ struct ConflictTable {
       SELECT mesh_zone.zone, tbl, key, col, value, loser_author, loser_time, winner_author, winner_time, was_local, noted,
         mesh_conflict.id, dismissed, by_write
       FROM mesh_conflict JOIN mesh_zone ON mesh_zone.id = mesh_conflict.zone
-      \(conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")) ORDER BY mesh_conflict.id DESC
+      WHERE \(conditions.joined(separator: " AND ")) ORDER BY mesh_conflict.id DESC
       """, arguments
     ) { row -> Entry? in
       guard let zone = ZoneID(row.bytes(0)) else { return nil }
@@ -65,8 +65,13 @@ struct ConflictTable {
     }.compactMap(\.self)
   }
 
+  /// Whether a conflict isn't over.
+  private static let isOpen = "dismissed < 2"
+
   func find(_ id: Int64) throws -> (zone: Int64, ref: RecordRef, column: Int64, value: Value)? {
-    try sql.first("SELECT zone, tbl, key, col, value FROM mesh_conflict WHERE id = ?", [.integer(id)]) {
+    try sql.first(
+      "SELECT zone, tbl, key, col, value FROM mesh_conflict WHERE id = ? AND \(Self.isOpen)", [.integer(id)]
+    ) {
       ($0.integer(0), $0.ref(1), $0.integer(3), try ExtraValues.decodeValue($0.bytes(4)))
     }
   }
@@ -74,7 +79,9 @@ struct ConflictTable {
   /// Returns the last lost values of a record's columns.
   func lastValues(of ref: RecordRef, in zone: Int64) throws -> [Int64: Value] {
     let lost = try sql.all(
-      "SELECT col, value FROM mesh_conflict WHERE zone = ? AND tbl = ? AND key = ? AND col <> ? ORDER BY id",
+      """
+      SELECT col, value FROM mesh_conflict WHERE zone = ? AND tbl = ? AND key = ? AND col <> ? AND \(Self.isOpen) ORDER BY id
+      """,
       [.integer(zone)] + ref.place + [.integer(ZoneRecords.wholeRecord)]
     ) { ($0.integer(0), try ExtraValues.decodeValue($0.bytes(1))) }
     return Dictionary(lost, uniquingKeysWith: { $1 })
@@ -83,7 +90,9 @@ struct ConflictTable {
   /// Returns the lost values of a record in all zones.
   func lost(of ref: RecordRef) throws -> [(zone: Int64, id: Int64, column: Int64, value: Value, stamp: LocalStamp)] {
     try sql.all(
-      "SELECT zone, id, col, value, loser_author, loser_time FROM mesh_conflict WHERE tbl = ? AND key = ?", ref.place
+      """
+      SELECT zone, id, col, value, loser_author, loser_time FROM mesh_conflict WHERE tbl = ? AND key = ? AND \(Self.isOpen)
+      """, ref.place
     ) { row in
       (
         row.integer(0), row.integer(1), row.integer(2), try ExtraValues.decodeValue(row.bytes(3)),
@@ -106,7 +115,7 @@ struct ConflictTable {
       try sql.all(
         """
         SELECT DISTINCT c.tbl, c.key FROM mesh_conflict c JOIN mesh_column n ON n.id = c.col
-        WHERE n.name LIKE 'mesh\\_%' ESCAPE '\\'
+        WHERE n.name LIKE 'mesh\\_%' ESCAPE '\\' AND \(Self.isOpen)
         """
       ) { $0.ref(0) })
   }
@@ -174,7 +183,7 @@ struct ConflictTable {
   ///
   /// - Returns: Whether there is a conflict with that number.
   func dismiss(_ id: Int64) throws -> Bool {
-    try sql.run("UPDATE mesh_conflict SET dismissed = 1 WHERE id = ?", [.integer(id)])
+    try sql.run("UPDATE mesh_conflict SET dismissed = 1 WHERE id = ? AND \(Self.isOpen)", [.integer(id)])
     return sql.changes > 0
   }
 
@@ -186,7 +195,8 @@ struct ConflictTable {
     return sql.changes
   }
 
-  func remove(_ id: Int64) throws { try sql.run("DELETE FROM mesh_conflict WHERE id = ?", [.integer(id)]) }
+  /// Marks a conflict as over. It keeps its number, because a missing number is one of a conflict that was dropped.
+  func end(_ id: Int64) throws { try sql.run("UPDATE mesh_conflict SET dismissed = 2 WHERE id = ?", [.integer(id)]) }
 
   func removeAll(of zone: Int64) throws { try sql.run("DELETE FROM mesh_conflict WHERE zone = ?", [.integer(zone)]) }
 }

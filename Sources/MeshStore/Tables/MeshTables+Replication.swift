@@ -247,7 +247,7 @@ extension MeshTables {
       was_local INTEGER NOT NULL,                 -- 1: the loser was here and the winner arrived
       noted INTEGER NOT NULL,                     -- milliseconds since 1970
       cause BLOB,                                 -- account (else device) whose change set made it a conflict; NULL: none did
-      dismissed INTEGER NOT NULL DEFAULT 0,       -- 1: somebody dismissed or restored it here, and it is not listed
+      dismissed INTEGER NOT NULL DEFAULT 0,       -- 1: somebody dismissed or restored it here, and it is not listed; 2: it is over
       by_write INTEGER NOT NULL DEFAULT 0         -- 1: it lost to another value of the same life; 0: to a birth, a delete or a move, or from before
     )
     """
@@ -335,7 +335,7 @@ extension MeshTables {
       extra BLOB,                                 -- the values, as in mesh_record.extra; NULL: it was deleted
       reason INTEGER NOT NULL,                    -- 1 not permitted, 2 cut
       noted INTEGER NOT NULL,                     -- milliseconds since 1970
-      author INTEGER, number INTEGER              -- the last change set that it keeps; NULL: none
+      author INTEGER, number INTEGER              -- the change set whose values it keeps; NULL: none
     )
     """
 

@@ -14,7 +14,7 @@ struct ReceiptTable {
     let source: Source?
   }
 
-  /// The author of the change sets whose values a receipt keeps, and the number of the last of them.
+  /// The change set whose values a receipt keeps.
   struct Source: Equatable {
     /// The `mesh_author.id`.
     let author: Int64

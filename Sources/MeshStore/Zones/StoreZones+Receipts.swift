@@ -67,12 +67,10 @@ extension Transaction {
     _ ref: RecordRef, _ values: [Int64: Value]?, zone: Int64, _ reason: Receipt.Reason,
     from source: ReceiptTable.Source? = nil, now: Int64
   ) throws {
-    let known = try receipts.latest(of: ref, in: zone)
-    let isRepeated = try source.map { try receipts.has($0, ref, in: zone) } ?? false
-    if isRepeated && values == nil { return }
-    let new = try values?.filter { column, value in
-      try known[column] != value || !isRepeated && catalog.part(column) != nil
-    }
+    if let source, try receipts.has(source, ref, in: zone) { return }
+    // Each change set has its own receipt, also if it repeats a value.
+    let known = try source == nil ? receipts.latest(of: ref, in: zone) : [:]
+    let new = try values?.filter { column, value in try known[column] != value || catalog.part(column) != nil }
     // A row that consists of its key has no values.
     guard values?.isEmpty != false || new?.isEmpty != true else { return }
     reached(.receiptKept)

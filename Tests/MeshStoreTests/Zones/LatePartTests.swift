@@ -244,6 +244,8 @@ import Testing
     }
     try converge(members.all)
     try expectDone(members.all, "r1", 5)
-    for member in members.all { #expect(try member.store.conflicts.list(limit: 9).isEmpty) }
+    for member in members.all {
+      #expect(try member.store.conflicts.list(limit: 9).isEmpty && member.store.conflicts.dropped() == 0)
+    }
   }
 }

@@ -116,4 +116,19 @@ import Testing
       try mesh.meet(1, 0)
     }
   }
+
+  @Test("an account that joins again acknowledges what it has got, also if it had all of it before")
+  func acknowledgedAgain() throws {
+    let mesh = try TestMesh([1, 1])
+    let zone = try mesh.share()
+    for _ in 1...2 {
+      try mesh.join(1, mesh.invite(zone), at: 0)
+      if mesh.nodes[0].replica.peerViews.all.isEmpty { try mesh.connect(1, 0) }
+      try mesh.pump()
+      let peer = try #require(mesh.nodes[0].replica.peerViews.all.first)
+      #expect(peer.acknowledged[zone] == mesh.nodes[0].store.mergedVector(zone))
+      try mesh.nodes[1].replica.shares.leave(zone, now: mesh.now)
+      try mesh.pump()
+    }
+  }
 }

@@ -47,8 +47,8 @@ struct ZoneChecks: NodePart {
             "instances", .warning,
             "This device has begun \(instances) instances in \(zoneName(view)), and it gets only \(Limits.instances).",
             wayOut:
-              "Each restored or copied file uses one, and so does each change of the account's permission with writes "
-              + "between. Avoid both. \(replica.zoneViews.adviceForNewInstances).",
+              "Each restored or copied file uses one, and so does each change of the account's permission, or leaving and "
+              + "joining again, with writes between. Avoid them. \(replica.zoneViews.adviceForNewInstances).",
             figures: ["instances": instances]))
       }
       if checks.isEmpty { checks.append(HealthCheck("zone", .ok, convergence(view))) }

@@ -170,4 +170,7 @@ struct AcknowledgementState {
   }
 
   mutating func end(_ merged: VersionVector, next: Int64) { (last, self.next) = (merged, next) }
+
+  /// Notes that the zone was removed from the file. If its account joins again, its peers know nothing of what it has.
+  mutating func forget() { last = nil }
 }

@@ -149,6 +149,7 @@ final class StandingBook: Part {
     if !hasMore {
       dropping.remove(id)
       withReceipts.remove(id)
+      zones[id]?.acknowledgements.forget()
     }
     return hasMore
   }

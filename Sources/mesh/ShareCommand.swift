@@ -141,6 +141,7 @@ extension ShareCommand {
     var account: String?
 
     func validate() throws {
+      if uses == 0 { throw ValidationError("--uses is at least 1.") }
       if let uses, uses > 1 << 53 { throw ValidationError("--uses is at most 2^53: --open admits any number.") }
       if open, uses != nil { throw ValidationError("--open admits any number of accounts: leave --uses out.") }
     }

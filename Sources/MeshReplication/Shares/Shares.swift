@@ -204,7 +204,8 @@ extension ShareObstacle {
     case .notRoot(let table, let keys):
       "the table \(table) has references (\(keys.joined(separator: ", "))), and such a table can't hold the root of a share: share a "
         + "record of a table that has none"
-    case .noRecord(let name): "the table \(name.table) has no record with that key"
+    case .noRecord(let name):
+      "the table \(name.table) has no record with the key \(printable(name.key.literal, limit: 100))"
     case .alreadyShared(_, let zone): "the record is in the share \(zone) already"
     }
   }

@@ -1,3 +1,4 @@
+import CSQLite
 import Foundation
 
 /// The file that a path leads to. Another file that is moved to the path is a different one, whatever it contains.

@@ -1,3 +1,4 @@
+import CSQLite
 import Foundation
 
 /// The location of a database in the operating system's file system. Checks whether a database can be used there.

@@ -1,3 +1,4 @@
+import CSQLite
 import Foundation
 
 /// File systems to which other machines also write. WAL needs memory that all users of the file share, and locks that

@@ -24,10 +24,7 @@ extension HealthCheck {
 
   /// Returns one check for each file system that has some of the paths.
   static func disks(under paths: [String]) -> [HealthCheck] {
-    let places = Dictionary(grouping: paths) { path in
-      var status = stat()
-      return stat(path, &status) == 0 ? status.st_dev : 0
-    }
+    let places = Dictionary(grouping: paths) { FileIdentity(at: $0)?.device ?? 0 }
     return places.values.sorted { $0[0] < $1[0] }.map(disk)
   }
 

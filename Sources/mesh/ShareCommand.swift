@@ -542,7 +542,7 @@ extension ShareCommand {
         "when this device was about to send it, the share was read-only for the account, or had ended."
       case .cut:
         "the account lost the permission, or the share ended for it, before the owner's devices had confirmed this "
-          + "write. If it joins again and the share has the write after all, the receipt goes by itself."
+          + "write. If the account joins again and the share has the write after all, mesh deletes the receipt."
       }
     }
   }

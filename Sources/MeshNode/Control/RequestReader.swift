@@ -1,4 +1,5 @@
 import MeshControl
+import MeshCore
 
 /// Reads the JSON of requests.
 ///
@@ -22,7 +23,7 @@ enum RequestReader {
     }
     guard let unknown = body.given.subtracting(body.known).min() else { return body.value }
     let known = body.known.isEmpty ? "It has none." : "It has \(body.known.sorted().joined(separator: ", "))."
-    throw refusal("\(name) has no key “\(unknown)”. \(known) Nothing was done.")
+    throw refusal("\(name) has no key “\(printable(unknown, limit: 100))”. \(known) Nothing was done.")
   }
 }
 

@@ -7,7 +7,7 @@ import MeshCore
 /// with rows that it still sees. A finder belongs to one transaction.
 struct CascadeFinder {
   private let transaction: Transaction
-  /// The ids of the last notes of inserts and updates, by table, as far as they are known.
+  /// The ids of the last notes of inserts and updates to a table, or to one below it, as far as they are known.
   private var lastWrites: [Int64: Int64] = [:]
   private var hasCollected = false
 
@@ -17,9 +17,9 @@ struct CascadeFinder {
   mutating func deletedKeys(_ cascade: FlushPlan.Cascade, limit: Int) throws -> [Value] {
     guard let child = transaction.catalog.table(cascade.reference.child) else { return [] }
     let query = child.keysReferring(cascade.reference.column)
-    guard try isWritten(child, since: cascade.note) else {
-      return try transaction.sql.all("\(query) LIMIT \(limit)", [cascade.parent]) { $0.value(0) }
-    }
+    let keys = try transaction.sql.all("\(query) LIMIT \(limit)", [cascade.parent]) { $0.value(0) }
+    guard !keys.isEmpty, try lastWrite(at: child) > cascade.note else { return keys }
+    try collectWrites()
     return try transaction.sql.all(
       "\(query) AND NOT \(PendingTable.isWritten(child)) LIMIT \(limit)", [cascade.parent, .integer(cascade.note)]
     ) { $0.value(0) }
@@ -27,32 +27,36 @@ struct CascadeFinder {
 
   /// Returns the children that are not deleted with their parent.
   mutating func stayingRecords(_ cascade: FlushPlan.Cascade) throws -> [RecordRef] {
-    guard let child = transaction.catalog.table(cascade.reference.child) else { return [] }
+    guard let child = transaction.catalog.table(cascade.reference.child), try lastWrite(at: child) > cascade.note else {
+      return []
+    }
     let query = child.keysReferring(cascade.reference.column)
-    guard try transaction.sql.exists("\(query) LIMIT 1", [cascade.parent]), try isWritten(child, since: cascade.note)
-    else { return [] }
+    // With foreign keys on, the children are gone, and nothing has to be collected.
+    guard try transaction.sql.exists("\(query) LIMIT 1", [cascade.parent]) else { return [] }
+    try collectWrites()
     return try transaction.sql.all(
       "\(query) AND \(PendingTable.isWritten(child))", [cascade.parent, .integer(cascade.note)]
     ) { RecordRef(table: child.id, key: child.form.canonical($0.value(0))) }
   }
 
-  /// Returns whether programs wrote to the table, or to one below it, after a note. If they did, all writes are
-  /// collected.
-  private mutating func isWritten(_ child: TableForm, since note: Int64) throws -> Bool {
-    var (tables, next): ([Int64], [TableForm]) = ([child.id], [child])
-    while let parent = next.popLast() {
-      for reference in parent.referrers where reference.action == .cascade && !tables.contains(reference.child) {
-        guard let table = transaction.catalog.table(reference.child) else { continue }
-        tables.append(table.id)
-        next.append(table)
+  /// Returns the id of the last note of an insert or an update to the table, or to one below it.
+  private mutating func lastWrite(at child: TableForm) throws -> Int64 {
+    if let known = lastWrites[child.id] { return known }
+    var (tables, next): (Set<Int64>, [TableForm]) = ([child.id], [child])
+    var last: Int64 = 0
+    while let table = next.popLast() {
+      last = max(last, try transaction.pending.lastWrite(in: table.id))
+      for reference in table.referrers where reference.action == .cascade && tables.insert(reference.child).inserted {
+        if let below = transaction.catalog.table(reference.child) { next.append(below) }
       }
     }
-    for table in tables where lastWrites[table] == nil {
-      lastWrites[table] = try transaction.pending.lastWrite(in: table)
-    }
-    guard tables.contains(where: { lastWrites[$0, default: 0] > note }) else { return false }
-    if !hasCollected { try transaction.pending.collectWritten(transaction.catalog.allTables) }
+    lastWrites[child.id] = last
+    return last
+  }
+
+  private mutating func collectWrites() throws {
+    guard !hasCollected else { return }
+    try transaction.pending.collectWritten(transaction.catalog.allTables)
     hasCollected = true
-    return true
   }
 }

@@ -31,13 +31,12 @@ struct FollowerDelete {
           return true
         }
       }
-      for child in transaction.catalog.allTables where child.isHere {
-        for reference in child.references where reference.parent == ref.table && !reference.isReset {
-          let keys = try transaction.sql.all(child.keysReferring(reference.column), [ref.key]) { $0.value(0) }
-          next += keys.map { RecordRef(table: child.id, key: child.form.canonical($0)) }.filter {
-            seen.insert($0).inserted
-          }
+      for reference in transaction.catalog.table(ref.table)?.referrers ?? [] where !reference.isReset {
+        guard let child = transaction.catalog.table(reference.child) else { continue }
+        let children = try transaction.sql.all(child.keysReferring(reference.column), [ref.key]) {
+          RecordRef(table: child.id, key: child.form.canonical($0.value(0)))
         }
+        next += children.filter { seen.insert($0).inserted }
       }
     }
     return false

@@ -23,7 +23,7 @@ struct RevertedValues {
   ///
   /// - Parameters:
   ///   - mover: The author who brought the record from another zone, if that change set is reverted.
-  ///   - source: The last change set of which receipts are made.
+  ///   - source: The change set of which receipts are made.
   func keep(
     _ records: ZoneRecords, _ aftermath: [Author: Aftermath], mover: Author?, from source: ReceiptTable.Source? = nil,
     now: Int64

@@ -172,10 +172,13 @@ struct Reverter {
       let long = try log.longValues(author, number)
       try log.forEachRow(author, number) { ref, change, columns, _ in
         guard wanted.contains(ref) else { return }
-        var said = reverted[ref]?[author] ?? []
-        if said.last?.number != number { said.append((number, State())) }
-        said[said.count - 1].state.merge(try State(change, columns: columns, long))
-        reverted[ref, default: [:]][author] = said
+        let state = try State(change, columns: columns, long)
+        // A record may be in thousands of change sets, so their list is changed in place.
+        func add(to said: inout Reverted) {
+          if said.last?.number != number { said.append((number, State())) }
+          said[said.count - 1].state.merge(state)
+        }
+        add(to: &reverted[ref, default: [:]][author, default: []])
       }
     }
     return reverted

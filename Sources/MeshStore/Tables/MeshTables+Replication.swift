@@ -11,7 +11,9 @@ extension MeshTables {
   ]
 
   /// The indexes that are created once the tables have the columns of this format.
-  static let indexes = [assetWaiting, assetUndelivered, conflictCause, layoutColumns, pendingRouted, receiptRecord]
+  static let indexes = [
+    assetWaiting, assetUndelivered, conflictCause, layoutColumns, pendingRouted, receiptRecord, receiptSource,
+  ]
 
   /// Brings tables of an earlier format up to this one.
   static func update(_ db: Database, from format: Int) throws {
@@ -341,6 +343,12 @@ extension MeshTables {
 
   /// Each new receipt is compared with those of its record.
   static let receiptRecord = "CREATE INDEX IF NOT EXISTS mesh_receipt_record ON mesh_receipt (zone, tbl, key)"
+
+  /// The receipts of change sets that return are deleted. Receipts may have megabytes of values, and this has none.
+  static let receiptSource = """
+    CREATE INDEX IF NOT EXISTS mesh_receipt_source ON mesh_receipt (zone, author, number, tbl, key)
+    WHERE author IS NOT NULL
+    """
 
   /// Assets that records have or had.
   static let asset = """

@@ -62,7 +62,7 @@ extension Transaction {
   ///
   /// - Parameters:
   ///   - values: The values by column, or nil for a delete.
-  ///   - source: The last change set that has them.
+  ///   - source: The change set that has them, if it is one.
   func noteReceipt(
     _ ref: RecordRef, _ values: [Int64: Value]?, zone: Int64, _ reason: Receipt.Reason,
     from source: ReceiptTable.Source? = nil, now: Int64
